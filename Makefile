@@ -1,0 +1,55 @@
+# Two commands matter: `make demo` and `make test`. Both set up everything they need on a machine with Python 3.11+ and make.
+PYTHON  ?= python3
+VENV    := .venv
+BIN     := $(VENV)/bin
+READY   := $(VENV)/.ready
+SECONDS ?= 600
+# Two processes suit a small machine; `make test JOBS=8` for a larger one.
+JOBS    ?= 2
+
+.PHONY: demo test quick lint types layers unit real fuzz bench corpus docs pin clean help
+
+help:            ## what can be made
+	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST)
+
+$(READY): pyproject.toml requirements/dev.in constraints.txt
+	@echo "setting up $(VENV) (once, a minute or two)"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fairlead needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -r requirements/dev.in -e '.[testing,audit,connect,metrics]'
+	@touch $@
+
+demo: $(READY)   ## the story in seconds, on the embedded server
+	@$(BIN)/fairlead demo
+
+test: lint real unit  ## everything: lint, types, layers, unit, conformance, a fixed set of fuzzer seeds, real clients
+
+quick: lint      ## the same without the real server
+	@$(BIN)/pytest -q -n $(JOBS) --fairlead-no-real
+
+lint: $(READY)   ## ruff, mypy --strict, import-linter
+	@$(BIN)/ruff check src tests benchmarks scripts
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports
+
+real: $(READY)   ## build kube-apiserver, etcd and kubectl once, into the user's cache
+	@$(BIN)/python -m fairlead.apiserver.real build
+
+unit: $(READY)
+	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup
+
+fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
+	@$(BIN)/python -m tests.fuzz.differential --seconds $(SECONDS)
+
+bench: $(READY) real  ## every benchmark; writes docs/benchmarks.md
+	@$(BIN)/python -m benchmarks
+
+docs: $(READY) real  ## regenerate the generated pages
+	@$(BIN)/python scripts/generate_docs.py
+
+pin: $(READY)    ## take the newest versions into constraints.txt
+	@$(BIN)/python -m pip install -q -U -r requirements/dev.in -e '.[testing,audit,connect,metrics]'
+	@{ echo "# Versions the tests run with, written by 'make pin'."; $(BIN)/python -m pip freeze --exclude-editable | grep -v ' @ ' | LC_ALL=C sort -f; } > constraints.txt
+
+clean:           ## remove what make made here (not the cached real server)
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache dist site
