@@ -1,0 +1,378 @@
+"""One client connection: requests in, answers out in the same order.
+
+The parser is httptools', the protocol asyncio's, and between them there is nothing: a request is answered inside the callback
+that completes it. A watch, or an answer that a fault delays, makes the connection busy; requests that were pipelined behind it
+wait, and reading pauses meanwhile. Whatever is not HTTP is refused in Go's words, and the connection is closed.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Protocol
+
+import httptools
+
+from ...wire import Answer, Request
+from .messages import LAST_CHUNK, BadTarget, chunk, plain, rendered, split_target, stream_head, wants_indent
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+#: The real server's limits: on a body, and on the request line with all headers.
+BODY_LIMIT = 3 * 1024 * 1024
+HEAD_LIMIT = 1024 * 1024 + 4096
+#: What is read and thrown away of a body that is too large, so that its sender gets to read the refusal.
+DRAIN_LIMIT = 64 * 1024 * 1024
+
+_UNUSUAL_METHOD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ")
+_BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
+
+
+class Lines(Protocol):
+    """The open end of a watch, as the connection needs it."""
+
+    head: Answer
+    #: Seconds until the server ends the watch by itself; None: it does not.
+    lifetime: float | None
+    #: Seconds between two bookmarks; None: none are sent by the clock.
+    bookmark_every: float | None
+
+    def take(self) -> list[bytes]:
+        """The events that are ready, each a line with its end."""
+        ...
+
+    def bookmark(self) -> None:
+        """Asks for a bookmark among the next events."""
+        ...
+
+    @property
+    def ended(self) -> bool:
+        """Whether nothing will come any more."""
+        ...
+
+    def listen(self, wake: Callable[[], None]) -> None:
+        """Calls back, from whatever thread, when there may be something to take."""
+        ...
+
+    def close(self) -> None:
+        """The client has gone, or time is up."""
+        ...
+
+
+class Delayed:
+    """A reply that is not to be sent at once (a fault asked for latency)."""
+
+    __slots__ = ("reply", "seconds")
+
+    def __init__(self, reply: Answer | Lines | None, seconds: float) -> None:
+        self.reply, self.seconds = reply, seconds
+
+
+class Application(Protocol):
+    """Who answers. None means that the answer is lost: the connection is cut."""
+
+    connections: set[Connection]
+
+    def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | None: ...
+
+    def audit_id(self) -> str: ...
+
+
+class Connection(asyncio.Protocol):
+    """Reads requests from one socket and writes the answers."""
+
+    def __init__(self, application: Application, loop: asyncio.AbstractEventLoop) -> None:
+        self._application = application
+        self._loop = loop
+        self._parser = httptools.HttpRequestParser(self)
+        self._transport: asyncio.Transport = None  # type: ignore[assignment]
+        self._waiting: deque[tuple[Request, bool, bool]] = deque()
+        self._watch: _Watch | None = None
+        self._busy = False
+        self._closing = False
+        self._head_bytes = 0
+        self._in_head = True
+        self._method_override = ""
+        self._reset()
+
+    def _reset(self) -> None:
+        self._target = b""
+        self._headers: dict[str, str] = {}
+        self._body: list[bytes] = []
+        self._body_bytes = 0
+
+    # asyncio
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = transport  # type: ignore[assignment]
+        self._application.connections.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._closing = True
+        self._application.connections.discard(self)
+        if self._watch is not None:
+            self._watch.stop()
+        self._waiting.clear()
+
+    def pause_writing(self) -> None:
+        if self._watch is not None:
+            self._watch.paused = True
+
+    def resume_writing(self) -> None:
+        if self._watch is not None:
+            self._watch.paused = False
+            self._watch.flush()
+
+    def data_received(self, data: bytes) -> None:
+        if self._closing:
+            return
+        if self._in_head:
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT and self._head_only(data):
+                self._refuse(431)
+                return
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade as upgrade:  # nothing here upgrades: the request was answered as any other
+            self._parser = httptools.HttpRequestParser(self)
+            rest = data[upgrade.args[0] :] if upgrade.args else b""
+            if rest and not self._closing:
+                self.data_received(rest)
+        except httptools.HttpParserInvalidMethodError:
+            self._unusual_method(data)
+        except httptools.HttpParserError as error:
+            self._unreadable(str(error))
+
+    def _head_only(self, data: bytes) -> bool:
+        """Whether these bytes are still head: a large body may come in the same read as the end of a small head."""
+        return self._head_bytes - len(data) > HEAD_LIMIT or b"\r\n\r\n" not in data
+
+    def eof_received(self) -> bool:
+        return False
+
+    # httptools
+
+    def on_message_begin(self) -> None:
+        self._reset()
+        self._in_head = True
+
+    def on_url(self, url: bytes) -> None:
+        self._target += url
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        self._headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+
+    def on_headers_complete(self) -> None:
+        self._in_head = False
+        self._head_bytes = 0
+        if self._headers.get("expect", "").lower() == "100-continue" and not self._busy and not self._closing:
+            self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
+
+    def on_body(self, body: bytes) -> None:
+        self._body_bytes += len(body)
+        if self._body_bytes <= BODY_LIMIT:
+            self._body.append(body)
+        elif self._body_bytes > DRAIN_LIMIT and not self._closing:
+            self._refuse(413)
+
+    def on_message_complete(self) -> None:
+        self._in_head = True
+        if self._closing:
+            return
+        version = self._parser.get_http_version()
+        if version not in ("1.1", "1.0"):
+            self._refuse(505, "unsupported protocol version")
+            return
+        if version == "1.1" and "host" not in self._headers:
+            self._refuse(400, "missing required Host header")
+            return
+        try:
+            path, query = split_target(self._target)
+        except BadTarget:
+            self._refuse(400)
+            return
+        method = self._method_override or self._parser.get_method().decode("ascii")
+        self._method_override = ""
+        oversized = self._body_bytes > BODY_LIMIT and method not in _BODILESS
+        request = Request(
+            method=method,
+            path=path,
+            query=query,
+            body=b"" if oversized else b"".join(self._body),
+            content_type=self._headers.get("content-type", ""),
+            headers=self._headers,
+        )
+        keep_alive = bool(self._parser.should_keep_alive()) and method != "CONNECT"
+        if self._busy:
+            self._waiting.append((request, keep_alive, oversized))
+            self._transport.pause_reading()
+        else:
+            self._serve(request, keep_alive, oversized)
+
+    # refusals before any handler
+
+    def _refuse(self, status: int, note: str = "", text: str = "") -> None:
+        self._closing = True
+        self._transport.write(plain(status, text, note))
+        self._transport.close()
+
+    def _unreadable(self, error: str) -> None:
+        if self._closing:
+            return
+        if "version" in error.lower():
+            self._refuse(505, "unsupported protocol version")
+        elif "header token" in error.lower():
+            self._refuse(400, "invalid header name")
+        elif "Transfer-Encoding" in error:
+            self._refuse(501, text="Unsupported transfer encoding")
+        else:
+            self._refuse(400)
+
+    def _unusual_method(self, data: bytes) -> None:
+        """Go takes any token as a method and lets the routes refuse it; the parser knows a fixed list, so it is shown another."""
+        named = _UNUSUAL_METHOD.match(data)
+        if named is None or self._method_override or named.group(1) == b"PRI":
+            self._refuse(400)
+            return
+        self._method_override = named.group(1).decode("ascii")
+        self._parser = httptools.HttpRequestParser(self)
+        self._head_bytes = 0
+        self.data_received(b"OPTIONS " + data[named.end() :])
+
+    # answers
+
+    def _serve(self, request: Request, keep_alive: bool, oversized: bool) -> None:
+        self._send(self._application.reply(request, oversized), request, keep_alive)
+
+    def _send(self, reply: Answer | Lines | Delayed | None, request: Request, keep_alive: bool) -> None:
+        if self._closing:
+            if reply is not None and not isinstance(reply, (Answer, Delayed)):
+                reply.close()
+        elif isinstance(reply, Answer):
+            self._write(reply, request, keep_alive)
+        elif reply is None:
+            self._closing = True
+            self._transport.abort()
+        elif isinstance(reply, Delayed):
+            self._busy = True
+            self._loop.call_later(reply.seconds, self._send_late, reply.reply, request, keep_alive)
+        else:
+            self._busy = True
+            chunked = self._parser.get_http_version() != "1.0"
+            self._transport.write(stream_head(reply.head, audit_id=self._application.audit_id(), chunked=chunked))
+            self._watch = _Watch(reply, self._transport, self._loop, chunked, lambda: self._watched(keep_alive and chunked))
+            self._watch.start()
+
+    def _send_late(self, reply: Answer | Lines | None, request: Request, keep_alive: bool) -> None:
+        self._busy = False
+        self._send(reply, request, keep_alive)
+        self._next()
+
+    def _write(self, answer: Answer, request: Request, keep_alive: bool) -> None:
+        headers = request.headers
+        self._transport.write(
+            rendered(
+                answer,
+                audit_id=self._application.audit_id(),
+                keep_alive=keep_alive,
+                without_body=request.method == "HEAD",
+                accept_encoding=headers.get("accept-encoding", ""),
+                pretty=wants_indent(request.query, headers.get("user-agent", "")),
+            )
+        )
+        if not keep_alive:
+            self._closing = True
+            self._transport.close()
+
+    def _watched(self, keep_alive: bool) -> None:
+        """A watch has ended by itself."""
+        self._watch = None
+        self._busy = False
+        if keep_alive:
+            self._next()
+        else:
+            self._closing = True
+            self._transport.close()
+
+    def _next(self) -> None:
+        """Serves what was pipelined behind a busy answer."""
+        while self._waiting and not self._busy and not self._closing:
+            self._serve(*self._waiting.popleft())
+        if not self._waiting and not self._closing:
+            self._transport.resume_reading()
+
+    def cut(self) -> None:
+        """Ends the connection at once: the server stops, or a fault wants it so."""
+        self._closing = True
+        if self._watch is not None:
+            self._watch.stop()
+        self._transport.abort()
+
+
+class _Watch:
+    """Carries the events of one watch to its socket, a chunk per event, for as long as both last."""
+
+    def __init__(
+        self, lines: Lines, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, chunked: bool, done: Callable[[], None]
+    ) -> None:
+        self._lines, self._transport, self._loop, self._chunked, self._done = lines, transport, loop, chunked, done
+        self._timers: list[asyncio.TimerHandle] = []
+        self._scheduled = False
+        self._stopped = False
+        self.paused = False
+
+    def start(self) -> None:
+        """Sends what is there and waits for more."""
+        if self._lines.lifetime is not None:
+            self._timers.append(self._loop.call_later(self._lines.lifetime, self._expire))
+        if self._lines.bookmark_every is not None:
+            self._timers.append(self._loop.call_later(self._lines.bookmark_every, self._bookmark))
+        self._lines.listen(self._wake)
+        self.flush()
+
+    def _wake(self) -> None:
+        if not self._scheduled and not self._stopped:
+            self._scheduled = True
+            # The loop may be closed by now if the commit came from another thread while the server was stopping.
+            try:
+                self._loop.call_soon_threadsafe(self.flush)
+            except RuntimeError:
+                self._stopped = True
+
+    def flush(self) -> None:
+        """Writes what is ready."""
+        self._scheduled = False
+        if self._stopped or self.paused:
+            return
+        lines = self._lines.take()
+        if lines:
+            self._transport.write(b"".join(map(chunk, lines)) if self._chunked else b"".join(lines))
+        if self._lines.ended and not self.paused:
+            self._finish()
+
+    def _bookmark(self) -> None:
+        self._lines.bookmark()
+        self.flush()
+        if not self._stopped and self._lines.bookmark_every is not None:
+            self._timers.append(self._loop.call_later(self._lines.bookmark_every, self._bookmark))
+
+    def _expire(self) -> None:
+        self.flush()
+        if not self._stopped:
+            self._finish()
+
+    def _finish(self) -> None:
+        self.stop()
+        if self._chunked:
+            self._transport.write(LAST_CHUNK)
+        self._done()
+
+    def stop(self) -> None:
+        """Lets go of the machine and of all timers."""
+        if not self._stopped:
+            self._stopped = True
+            for timer in self._timers:
+                timer.cancel()
+            self._lines.close()
