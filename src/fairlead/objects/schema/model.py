@@ -6,6 +6,8 @@ OpenAPI). A schema is built once, may contain itself (JSONSchemaProps does), and
 
 from __future__ import annotations
 
+from typing import Any
+
 import msgspec
 
 from ..tree import ABSENT, Absent, Json
@@ -19,7 +21,7 @@ class Rule(msgspec.Struct, frozen=True):
     message_expression: str = ""
     reason: str = "FieldValueInvalid"
     field_path: str = ""
-    optional_old_self: bool = False
+    optional_old_self: bool | None = None  # None: not said, which only for transition rules differs from False
 
 
 class Schema(msgspec.Struct, eq=False):
@@ -29,6 +31,7 @@ class Schema(msgspec.Struct, eq=False):
     nullable: bool = False
     properties: dict[str, Schema] = {}
     additional: Schema | None = None  # additionalProperties as a schema; `additionalProperties: true` is Schema() with preserve_unknown
+    additional_any: bool = False  # `additionalProperties: true`: members of any name, of which nothing further is known
     items: Schema | None = None
     required: tuple[str, ...] = ()
     default: Json | Absent = ABSENT
@@ -69,3 +72,8 @@ class Schema(msgspec.Struct, eq=False):
 
     #: The schema as the CRD's author wrote it (for OpenAPI and `kubectl explain`); not used for any decision.
     source: Json = None
+
+    # Worked out on first use by the modules that need them, once per node. None: not yet.
+    defaulted: tuple[tuple[str, Schema], ...] | None = None
+    checker: Any = None
+    plan: Any = None

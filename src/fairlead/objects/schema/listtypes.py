@@ -1,0 +1,101 @@
+"""Duplicates in lists of type set and map. Called by the API server after the schema's own validation; changes nothing.
+
+An update is judged only when the old object had no duplicate anywhere: `duplicates_introduced`. Mirrors apiextensions'
+schema/listtype.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..fielderrors import FieldError, duplicate, invalid
+from ..tree import ABSENT, Absent, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from .model import Schema
+
+
+def duplicates(tree: Json, schema: Schema) -> list[FieldError]:
+    """Every second occurrence in a set or map list of an object."""
+    return list(_walk(tree, schema, "", ABSENT)) if _has_unique_lists(schema) else []
+
+
+def duplicates_introduced(new: Json, old: Json, schema: Schema) -> list[FieldError]:
+    """The duplicates of the new object, unless the old one already had some: then none of its lists is checked."""
+    if not _has_unique_lists(schema):
+        return []
+    # Lists that the update shares with the old object count only if the old one is without duplicates, and then they are too.
+    found = list(_walk(new, schema, "", old))
+    return [] if found and duplicates(old, schema) else found
+
+
+def _has_unique_lists(schema: Schema) -> bool:
+    if schema.plan is None:
+        schema.plan = False
+        children = [*schema.properties.values(), *(child for child in (schema.items, schema.additional) if child is not None)]
+        schema.plan = schema.list_type in ("set", "map") or any(map(_has_unique_lists, children))
+    found: bool = schema.plan
+    return found
+
+
+def _walk(tree: Json, schema: Schema, path: str, known: Json | Absent) -> Iterator[FieldError]:
+    if tree is known or not _has_unique_lists(schema):
+        return
+    if type(tree) is dict:
+        before = known if type(known) is dict else {}
+        if schema.additional is not None and not schema.additional_any:
+            for name, member in tree.items():
+                yield from _walk(member, schema.additional, f"{path}[{name}]", before.get(name, ABSENT))
+        for name, member in tree.items():
+            child = schema.properties.get(name)
+            if child is not None:
+                yield from _walk(member, child, f"{path}.{name}" if path else name, before.get(name, ABSENT))
+    elif type(tree) is list:
+        if schema.list_type == "set":
+            for index in _repeated(tree):
+                yield duplicate(f"{path}[{index}]", tree[index])
+        elif schema.list_type == "map":
+            yield from _repeated_keys(tree, schema, path)
+        if schema.items is not None:
+            for index, entry in enumerate(tree):
+                yield from _walk(entry, schema.items, f"{path}[{index}]", ABSENT)
+
+
+def _repeated_keys(entries: list[Json], schema: Schema, path: str) -> Iterator[FieldError]:
+    for index, entry in enumerate(entries):
+        if entry is not None and type(entry) is not dict:
+            yield invalid(f"{path}[{index}]", entry, "must be an object for an array of list-type map")
+            return
+    keys = [{name: entry[name] for name in schema.list_map_keys if name in entry} if entry is not None else {} for entry in entries]
+    for index in _repeated(keys):
+        yield duplicate(f"{path}[{index}]", keys[index])
+
+
+def _repeated(values: list[Json]) -> list[int]:
+    """Where a value stands for the second time; further times are not reported."""
+    if len(values) < 2:
+        return []
+    seen: dict[Json, int] = {}
+    found = []
+    for index, value in enumerate(values):
+        key = _identity(value)
+        times = seen[key] = seen.get(key, 0) + 1
+        if times == 2:
+            found.append(index)
+    return found
+
+
+def _identity(value: Json) -> Json:
+    """Something hashable that is equal exactly when the values are: a scalar with its type, a compound as its JSON."""
+    kind = type(value)
+    if kind is dict and len(value) == 1:
+        ((name, only),) = value.items()
+        if type(only) is str:
+            return (name, only)
+    if kind is dict or kind is list:
+        from ..gojson import encode
+
+        return encode(value)
+    return (kind, value)

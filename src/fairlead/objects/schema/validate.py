@@ -1,0 +1,166 @@
+"""What the CRD handler says of an object: nothing, or the list of field errors, verbatim.
+
+Called by the API server on every create and update of a custom resource, after pruning and defaulting. A quick check, compiled
+once per schema node, answers most calls: parts that an update shares with the old object (`is`) are skipped. Only when it says
+no does `flaws` work out what to say. Nothing here changes a tree.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, TypeAlias
+
+from ..tree import ABSENT, Absent, Json
+from .correlate import Correlated
+from .flaws import enum_holds, explain, live_format, string_flaws, type_flaw, types
+from .numbers import number_flaws
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..fielderrors import FieldError
+    from .model import Schema
+
+#: (new value, the old one it descends from or ABSENT) -> whether the value is beyond reproach.
+Check: TypeAlias = "Callable[[Json, Json | Absent], bool]"
+
+
+def validate(new: Json, schema: Schema, old: Json | Absent = ABSENT, *, at: str = "") -> list[FieldError]:
+    """The field errors of a value under a schema. With `old` unchanged parts are forgiven; `at` is where the value stands.
+
+    The server words its texts relative to the value it validates: for a write to the status subresource that is the status alone,
+    so pass the status, its schema, the old status and `at="status"`.
+    """
+    if (new is old and ratchets(schema)) or checker(schema)(new, old):
+        return []
+    pair = None if old is ABSENT else Correlated(new, old, schema)
+    return [flaw.error(at) for flaw in explain(new, schema, "", pair).flaws]
+
+
+def checker(schema: Schema) -> Check:
+    """The compiled check of a schema node."""
+    if schema.checker is None:
+        # A schema that contains itself finds this one while its own is being made.
+        made: list[Check] = []
+        schema.checker = lambda new, old: made[0](new, old)
+        made.append(_compile(schema))
+        schema.checker = made[0]
+    found: Check = schema.checker
+    return found
+
+
+def _compile(schema: Schema) -> Check:
+    parts: list[Check] = []
+    allowed = types(schema)
+    counted = schema.min_properties is not None or schema.max_properties is not None
+    if schema.properties or schema.additional is not None or schema.required or counted:
+        parts.append(_object_check(schema))
+    if schema.items is not None or schema.min_items is not None or schema.max_items is not None or schema.unique_items:
+        parts.append(_list_check(schema))
+    if schema.pattern or live_format(schema) or schema.min_length is not None or schema.max_length is not None:
+        parts.append(lambda new, old: type(new) is not str or not string_flaws(new, schema, ""))
+    bounded = schema.minimum is not None or schema.maximum is not None or schema.multiple_of is not None
+    if bounded or "integer" in allowed or (allowed and live_format(schema) == "float"):
+        parts.append(lambda new, old: (type(new) is not int and type(new) is not float) or not number_flaws(new, schema, ""))
+    if schema.enum:
+        choices = frozenset(schema.enum) if all(type(choice) is str for choice in schema.enum) else frozenset()
+        parts.append(lambda new, old: (type(new) is str and new in choices) or enum_holds(new, schema))
+    if schema.any_of or schema.one_of or schema.all_of or schema.not_ is not None:
+        parts.append(_combination_check(schema))
+    return _with_type(schema, allowed, tuple(parts))
+
+
+_EXACT = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
+
+
+def _with_type(schema: Schema, allowed: tuple[str, ...], parts: tuple[Check, ...]) -> Check:
+    usual = _EXACT.get(allowed[0], type(None)) if len(allowed) == 1 else type(None)
+    only = parts[0] if len(parts) == 1 else None
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if new is None:
+            return type_flaw(None, schema, "") is None and (not schema.enum or enum_holds(None, schema))
+        if type(new) is not usual and type_flaw(new, schema, "") is not None:
+            return False
+        if only is not None:
+            return only(new, old)
+        for part in parts:  # noqa: SIM110 a generator costs more than the check
+            if not part(new, old):
+                return False
+        return True
+
+    return check
+
+
+def _object_check(schema: Schema) -> Check:
+    properties = {name: (checker(child), ratchets(child)) for name, child in schema.properties.items()}
+    additional = None if schema.additional is None or schema.additional_any else (checker(schema.additional), ratchets(schema.additional))
+    required = frozenset(schema.required)
+    least, most = schema.min_properties, schema.max_properties
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if type(new) is not dict:
+            return True
+        if (least is not None and len(new) < least) or (most is not None and len(new) > most):
+            return False
+        before = old if type(old) is dict else None
+        for name, member in new.items():
+            child = properties.get(name, additional)
+            if child is None:
+                continue
+            ancestor = ABSENT if before is None else before.get(name, ABSENT)
+            if member is ancestor and child[1]:
+                continue
+            if not child[0](member, ancestor):
+                return False
+        return required <= new.keys()
+
+    return check
+
+
+def _list_check(schema: Schema) -> Check:
+    items = None if schema.items is None else checker(schema.items)
+    forgiving = schema.list_type == "map" and schema.items is not None and ratchets(schema.items)
+    least, most, unique = schema.min_items, schema.max_items, schema.unique_items
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if type(new) is not list:
+            return True
+        if (least is not None and len(new) < least) or (most is not None and len(new) > most) or unique:
+            return False
+        if items is None:
+            return True
+        # An entry that is shared with the old list has the same keys there, so it descends from itself.
+        known = {id(entry) for entry in old} if forgiving and type(old) is list else ()
+        for entry in new:  # noqa: SIM110 a generator costs more than the check
+            if id(entry) not in known and not items(entry, ABSENT):
+                return False
+        return True
+
+    return check
+
+
+def _combination_check(schema: Schema) -> Check:
+    any_of, one_of, all_of = (tuple(map(checker, branches)) for branches in (schema.any_of, schema.one_of, schema.all_of))
+    never = None if schema.not_ is None else checker(schema.not_)
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if any_of and not any(branch(new, ABSENT) for branch in any_of):
+            return False
+        if one_of and sum(1 for branch in one_of if branch(new, ABSENT)) != 1:
+            return False
+        if not all(branch(new, ABSENT) for branch in all_of):
+            return False
+        return never is None or not never(new, ABSENT)
+
+    return check
+
+
+def ratchets(schema: Schema, _seen: frozenset[int] = frozenset()) -> bool:
+    """Whether an unchanged value is always forgiven: not where members without a schema may stand, because those have no ancestor."""
+    if id(schema) in _seen:
+        return True
+    if schema.preserve_unknown or schema.additional_any:
+        return False
+    seen = _seen | {id(schema)}
+    children = [*schema.properties.values(), *(child for child in (schema.items, schema.additional) if child is not None)]
+    return all(ratchets(child, seen) for child in children)
