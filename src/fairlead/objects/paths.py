@@ -11,10 +11,12 @@ of structured-merge-diff: a step is a member name, the key of an entry of a map 
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from . import gotext
 from .tree import ABSENT, Absent, Json, same
 
 if TYPE_CHECKING:
@@ -96,3 +98,190 @@ def _index(tree: Json, step: int | Key | Value) -> int | None:
 def pointer(location: Sequence[str | int]) -> str:
     """A concrete location as a JSON pointer (RFC 6901)."""
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in location)
+
+
+# The text form. Bare words are text, unless they read as a number, true, false or null: then text is quoted.
+_WORD = re.compile(r"[^\s.\[\]=,\"']+")
+_NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+_CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None}
+
+
+def parse(text: str) -> Path:
+    """The path that a person wrote.
+
+    `status.conditions[Ready].reason`: `[Ready]` is the entry with type=Ready. `[kind=X,port=80]` names other keys, `[=x]` a
+    member of a set, `[0]` an index. Names or text with dots, brackets or spaces are quoted: `metadata.labels."a.b/c"`.
+    """
+    steps: list[Step] = []
+    position = 0
+    while position < len(text):
+        if text[position] == "[":
+            step, position = _bracket(text, position + 1)
+        else:
+            dotted = text[position] == "."
+            if not dotted and steps:
+                raise ValueError(f"expected '.' or '[' in path {text!r} at {position}, got {text[position]!r}")
+            name, position, _ = _token(text, position + 1 if dotted else position)
+            step = name
+        steps.append(step)
+    return tuple(steps)
+
+
+def _token(text: str, position: int) -> tuple[str, int, bool]:
+    """A quoted text or a bare word: what it says, where it ends, whether it was quoted."""
+    if text[position : position + 1] == '"':
+        end = position + 1
+        while end < len(text) and text[end] != '"':
+            end += 2 if text[end] == "\\" else 1
+        try:
+            return msgspec.json.decode(text[position : end + 1], type=str), end + 1, True
+        except msgspec.DecodeError:
+            raise ValueError(f"unfinished quoted text in path {text!r} at {position}") from None
+    match = _WORD.match(text, position)
+    if match is None:
+        raise ValueError(f"expected a name in path {text!r} at {position}")
+    return match.group(), match.end(), False
+
+
+def _bracket(text: str, position: int) -> tuple[Step, int]:
+    """What stands between `[` and `]`."""
+    if text[position : position + 1] == "=":
+        word, position, is_quoted = _token(text, position + 1)
+        return Value(_scalar(word, is_quoted)), _closed(text, position)
+    word, position, is_quoted = _token(text, position)
+    if text[position : position + 1] != "=":
+        step: Step = int(word) if not is_quoted and word.isascii() and word.isdigit() else Key.of(type=word)
+        return step, _closed(text, position)
+    fields: dict[str, Json] = {}
+    while True:
+        raw, position, is_quoted = _token(text, position + 1)
+        fields[word] = _scalar(raw, is_quoted)
+        if text[position : position + 1] != ",":
+            return Key.of(**fields), _closed(text, position)
+        word, position, _ = _token(text, position + 1)
+        if text[position : position + 1] != "=":
+            raise ValueError(f"expected '=' after key {word!r} in path {text!r} at {position}")
+
+
+def _closed(text: str, position: int) -> int:
+    if text[position : position + 1] != "]":
+        raise ValueError(f"expected ']' in path {text!r} at {position}")
+    return position + 1
+
+
+def _scalar(word: str, is_quoted: bool) -> Json:
+    if is_quoted:
+        return word
+    if word in _CONSTANTS:
+        return _CONSTANTS[word]
+    return msgspec.json.decode(word) if _NUMBER.match(word) else word
+
+
+def render(path: Sequence[Step]) -> str:
+    """The path as a person reads it; `parse` reads it back."""
+    texts: list[str] = []
+    for step in path:
+        if isinstance(step, str):
+            texts.append(("." if texts else "") + _word(step))
+        elif isinstance(step, int):
+            texts.append(f"[{step}]")
+        elif isinstance(step, Value):
+            texts.append(f"[={_written(step.value)}]")
+        elif len(step.fields) == 1 and step.fields[0][0] == "type" and isinstance(step.fields[0][1], str):
+            kind = step.fields[0][1]
+            texts.append(f"[{_quoted(kind) if kind.isdigit() else _word(kind)}]")
+        else:
+            texts.append("[" + ",".join(f"{_word(name)}={_written(value)}" for name, value in step.fields) + "]")
+    return "".join(texts)
+
+
+def _word(text: str) -> str:
+    return text if _WORD.fullmatch(text) else _quoted(text)
+
+
+def _written(value: Json) -> str:
+    if not isinstance(value, str):
+        return msgspec.json.encode(value).decode()
+    return _quoted(value) if value in _CONSTANTS or _NUMBER.match(value) else _word(value)
+
+
+def _quoted(text: str) -> str:
+    return msgspec.json.encode(text).decode()
+
+
+def server_text(path: Sequence[Step]) -> str:
+    """The path as the API server prints it: `.status.conditions[type="Ready"].reason`."""
+    return "".join(map(_server_step, path))
+
+
+def _server_step(step: Step) -> str:
+    if isinstance(step, str):
+        return f".{step}"
+    if isinstance(step, int):
+        return f"[{step}]"
+    if isinstance(step, Value):
+        return f"[={_server_value(step.value)}]"
+    return "[" + ",".join(f"{name}={_server_value(value)}" for name, value in step.fields) + "]"
+
+
+def _server_value(value: Json) -> str:
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, (int, float)):
+        return gotext.general(value)  # keys are read from managedFields, where every number is a float
+    if isinstance(value, str):
+        return gotext.quoted(value)
+    if isinstance(value, list):
+        return "[" + ",".join(map(_server_value, value)) + "]"
+    return "".join(f"{name}={_server_value(member)}" for name, member in value.items())
+
+
+def fields_v1(step: Step) -> str:
+    """One step as managedFields spell it: `f:status`, `k:{"type":"Ready"}`, `v:"x"`, `i:0`."""
+    if isinstance(step, str):
+        return "f:" + step
+    if isinstance(step, int):
+        return f"i:{step}"
+    if isinstance(step, Value):
+        return "v:" + _go_json(step.value)
+    return "k:{" + ",".join(f"{_go_json(name)}:{_go_json(value)}" for name, value in step.fields) + "}"
+
+
+def _go_json(value: Json) -> str:
+    if isinstance(value, str) and value.isascii() and value.isprintable() and _UNUSUAL.isdisjoint(value):
+        return f'"{value}"'
+    from .gojson import encode  # rare: text with escapes, numbers
+
+    return encode(value).decode()
+
+
+_UNUSUAL = frozenset('"\\<>&')
+
+
+def from_fields_v1(text: str) -> Step | None:
+    """The step that managedFields spell so. None for a spelling of the future, which the server drops; ValueError for nonsense."""
+    if len(text) < 2:
+        raise ValueError("key must be 2 characters long:")
+    if text[1] != ":":
+        raise ValueError(f"missing colon: {text}")
+    kind, content = text[0], text[2:]
+    if kind == "f":
+        return content
+    if kind == "i":
+        try:
+            return int(content)
+        except ValueError:
+            raise ValueError(f'strconv.Atoi: parsing "{content}": invalid syntax') from None
+    if kind not in "kv":
+        return None
+    try:
+        value = msgspec.json.decode(content)
+    except msgspec.DecodeError as error:
+        raise ValueError(f"{content}: {error}") from None
+    if kind == "v":
+        return Value(value)
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object after k:, got {content}")
+    return Key(tuple(sorted(value.items(), key=lambda field: field[0])))
