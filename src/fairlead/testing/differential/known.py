@@ -1,0 +1,19 @@
+"""Differences that docs/limits names: the fuzzer counts them and goes on.
+
+Each entry is one line of that page. A difference that no entry describes is a defect.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from fairlead.testing.differential.compare import Difference
+
+
+def limit(difference: Difference) -> str | None:
+    """The name of the limit that explains the difference, or None."""
+    for answer in (difference.left_answer, difference.right_answer):
+        if isinstance(answer, dict) and answer.get("code") == 0:
+            return "the real server panics and closes the connection"
+    return None
