@@ -33,6 +33,12 @@ _TITLES = {
 _WITHOUT_VALUE = {"FieldValueRequired", "FieldValueForbidden", "FieldValueTooLong", "FieldValueTooShort", "InternalError"}
 
 
+class Printed(msgspec.Struct, frozen=True):
+    """A value as the server's own Go type prints it: there the members stand in the order of the struct, not of the alphabet."""
+
+    text: str
+
+
 class FieldError(msgspec.Struct, frozen=True):
     """What is wrong (`reason` as in details.causes), where, the offending value (ABSENT: not shown), and the detail."""
 
@@ -105,6 +111,8 @@ def aggregate(errors: Iterable[FieldError]) -> str:
 def _shown(value: Json) -> str:
     if isinstance(value, str):
         return gotext.quoted(value)
+    if isinstance(value, Printed):
+        return value.text
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, (int, float)):

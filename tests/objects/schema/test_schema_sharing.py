@@ -27,7 +27,11 @@ SCHEMA = parse.parse_schema(
                         "type": "array",
                         "x-kubernetes-list-type": "map",
                         "x-kubernetes-list-map-keys": ["type"],
-                        "items": {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}, "n": {"type": "integer"}}},
+                        "items": {
+                            "type": "object",
+                            "required": ["type"],
+                            "properties": {"type": {"type": "string"}, "n": {"type": "integer"}},
+                        },
                     }
                 },
             },
@@ -88,7 +92,8 @@ def test_entries_of_plain_lists_are_judged_again_when_the_list_changes() -> None
     """An atomic list has no ancestors for its entries, so an old flaw in it counts once the list differs."""
     old = {"spec": {"names": ["long"]}}
     assert validate.validate({"spec": {"names": ["long"]}}, SCHEMA, old) == []
-    assert texts(validate.validate({"spec": {"names": ["long", "b"]}}, SCHEMA, old)) == ["spec.names[0]: Too long: may not be more than 2 bytes"]
+    changed = {"spec": {"names": ["long", "b"]}}
+    assert texts(validate.validate(changed, SCHEMA, old)) == ["spec.names[0]: Too long: may not be more than 2 bytes"]
 
 
 def test_entries_of_map_lists_descend_by_key() -> None:

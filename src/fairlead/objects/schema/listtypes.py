@@ -32,12 +32,11 @@ def duplicates_introduced(new: Json, old: Json, schema: Schema) -> list[FieldErr
 
 
 def _has_unique_lists(schema: Schema) -> bool:
-    if schema.plan is None:
-        schema.plan = False
+    if schema.uniques is None:
+        schema.uniques = False
         children = [*schema.properties.values(), *(child for child in (schema.items, schema.additional) if child is not None)]
-        schema.plan = schema.list_type in ("set", "map") or any(map(_has_unique_lists, children))
-    found: bool = schema.plan
-    return found
+        schema.uniques = schema.list_type in ("set", "map") or any(map(_has_unique_lists, children))
+    return schema.uniques
 
 
 def _walk(tree: Json, schema: Schema, path: str, known: Json | Absent) -> Iterator[FieldError]:

@@ -75,5 +75,7 @@ class Schema(msgspec.Struct, eq=False):
 
     # Worked out on first use by the modules that need them, once per node. None: not yet.
     defaulted: tuple[tuple[str, Schema], ...] | None = None
+    embeds: bool | None = None
+    uniques: bool | None = None
     checker: Any = None
-    plan: Any = None
+    cel: Any = None
