@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from fairlead import wire
@@ -87,13 +87,48 @@ class Reply:
 
 @dataclass(frozen=True)
 class Api:
-    """One server, as one user agent, with a namespace of its own."""
+    """One server, one namespace, one kind. `of` turns to another kind, `at` to another version, `within` to another namespace."""
 
     transport: wire.Transport
     server: str
     namespace: str = "default"
     group: str = "conformance.fairlead.dev"
     version: str = "v1"
+    plural: str = "gadgets"
+    kind: str = "Gadget"
+
+    def of(self, plural: str, kind: str, group: str | None = None, version: str | None = None, *, cluster: bool = False) -> Api:
+        """The same server, about another kind."""
+        group = self.group if group is None else group
+        namespace = "" if cluster else self.namespace
+        return replace(self, plural=plural, kind=kind, group=group, version=version or self.version, namespace=namespace)
+
+    def at(self, version: str) -> Api:
+        """The same kind in another version."""
+        return replace(self, version=version)
+
+    def within(self, namespace: str) -> Api:
+        """The same kind in another namespace; "" is all of them."""
+        return replace(self, namespace=namespace)
+
+    # bodies
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def obj(self, name: str, metadata: dict[str, Any] | None = None, **members: Any) -> dict[str, Any]:
+        """An object of this kind."""
+        return {"apiVersion": self.api_version, "kind": self.kind, "metadata": {"name": name, **(metadata or {})}, **members}
+
+    def made(self, name: str, metadata: dict[str, Any] | None = None, **members: Any) -> Any:
+        """Creates an object, then its status when one is given; the object as stored."""
+        stored = self.create(self.obj(name, metadata, **members)).ok(201).json
+        if "status" in members:
+            stored = self.patch("merge", name, {"status": members["status"]}, "status", fieldManager="setup").ok(200).json
+        return stored
+
+    # requests
 
     def send(
         self,
@@ -107,62 +142,61 @@ class Api:
     ) -> Reply:
         """One request. A body that is not bytes is sent as JSON; query arguments that are None are left out."""
         content = body if isinstance(body, bytes) else b"" if body is None else json.dumps(body).encode()
-        content_type = TYPES.get(type, type) or (wire.JSON if content else "")
         request = wire.Request(
             method=method,
             path=path,
-            query=tuple((name, _text(value)) for name, value in query.items() if value is not None),
+            query=_query(query),
             body=content,
-            content_type=content_type,
+            content_type=TYPES.get(type, type) or (wire.JSON if content else ""),
             headers={name.lower(): value for name, value in (headers or {}).items()},
         )
         return Reply(self.transport.send(request))
 
-    def path(
+    def path(self, name: str = "", sub: str = "") -> str:
+        """The path of the collection, of an object, or of its subresource."""
+        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        scope = [f"namespaces/{self.namespace}"] if self.namespace else []
+        return "/".join([root, *scope, self.plural, *([name] if name else []), *([sub] if sub else [])])
+
+    def get(self, name: str, sub: str = "", **query: Any) -> Reply:
+        return self.send("GET", self.path(name, sub), **query)
+
+    def list(self, **query: Any) -> Reply:
+        return self.send("GET", self.path(), **query)
+
+    def create(self, body: Any, **query: Any) -> Reply:
+        return self.send("POST", self.path(), body, **query)
+
+    def put(self, name: str, body: Any, sub: str = "", **query: Any) -> Reply:
+        return self.send("PUT", self.path(name, sub), body, **query)
+
+    def patch(self, type: str, name: str, body: Any, sub: str = "", **query: Any) -> Reply:
+        return self.send("PATCH", self.path(name, sub), body, type=type, **query)
+
+    def apply(
         self,
-        plural: str,
-        name: str = "",
+        name: str,
         sub: str = "",
         *,
-        group: str | None = None,
-        version: str | None = None,
-        namespace: str | None = None,
-    ) -> str:
-        """The path of a collection, an object or a subresource. `namespace=""` is cluster scope, group "" the core group."""
-        group, version = self.group if group is None else group, version or self.version
-        namespace = self.namespace if namespace is None else namespace
-        parts = [f"/apis/{group}/{version}" if group else f"/api/{version}"]
-        parts += [f"namespaces/{namespace}"] if namespace else []
-        return "/".join([*parts, plural, *([name] if name else []), *([sub] if sub else [])])
+        manager: str | None = "one",
+        metadata: dict[str, Any] | None = None,
+        query: Any = None,
+        **members: Any,
+    ) -> Reply:
+        """Server-side apply of an object with these members."""
+        body = self.obj(name, metadata, **members)
+        return self.send("PATCH", self.path(name, sub), body, type="apply", fieldManager=manager, **(query or {}))
 
-    def get(self, plural: str, name: str, **query: Any) -> Reply:
-        return self.send("GET", self.path(plural, name), **query)
+    def delete(self, name: str, body: Any = None, **query: Any) -> Reply:
+        return self.send("DELETE", self.path(name), body, **query)
 
-    def list(self, plural: str, **query: Any) -> Reply:
-        return self.send("GET", self.path(plural), **query)
-
-    def create(self, plural: str, body: Any, **query: Any) -> Reply:
-        return self.send("POST", self.path(plural), body, **query)
-
-    def put(self, plural: str, name: str, body: Any, sub: str = "", **query: Any) -> Reply:
-        return self.send("PUT", self.path(plural, name, sub), body, **query)
-
-    def patch(self, kind: str, plural: str, name: str, body: Any, sub: str = "", **query: Any) -> Reply:
-        return self.send("PATCH", self.path(plural, name, sub), body, type=kind, **query)
-
-    def apply(self, plural: str, name: str, body: Any, sub: str = "", *, manager: str | None = "one", **query: Any) -> Reply:
-        return self.send("PATCH", self.path(plural, name, sub), body, type="apply", fieldManager=manager, **query)
-
-    def delete(self, plural: str, name: str, body: Any = None, **query: Any) -> Reply:
-        return self.send("DELETE", self.path(plural, name), body, **query)
-
-    def watch(self, path: str, *, timeout: float = 10.0, **query: Any) -> Iterator[Any]:
-        """The events of a watch, decoded, until the server ends it."""
-        given = {"watch": "true", **query}
-        request = wire.Request(method="GET", path=path, query=tuple((name, _text(value)) for name, value in given.items()))
+    def watch(self, *, timeout: float = 10.0, **query: Any) -> Iterator[Any]:
+        """The events of a watch of the collection, decoded, until the server ends it."""
+        request = wire.Request(method="GET", path=self.path(), query=_query({"watch": True, **query}))
         for line in self.transport.stream(request, timeout):
             yield json.loads(line)
 
 
-def _text(value: str | int | bool) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _query(given: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    sent = {name: value for name, value in given.items() if value is not None}
+    return tuple((name, str(value).lower() if isinstance(value, bool) else str(value)) for name, value in sent.items())

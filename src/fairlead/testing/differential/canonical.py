@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
-_VERSION_IN_TEXT = re.compile(
-    r"((?:ResourceVersion in the precondition|ResourceVersion in object meta|StorageError[^,]*ResourceVersion)\D{0,4})(\d+)"
-)
+_QUOTED = re.compile(r'Invalid value: ("(?:\\.|[^"\\])*")')
+_VERSION_IN_TEXT = re.compile(r"(ResourceVersion in (?:the )?(?:precondition|object meta|record)\D{0,4})(\d+)")
 _TIMES = ("creationTimestamp", "deletionTimestamp", "time")
 _FIXED = {f"{digit * 8}-{digit * 4}-{digit * 4}-{digit * 4}-{digit * 12}" for digit in "012"}
 
@@ -55,7 +54,9 @@ class Canon:
     def answer(self, index: int, heard: Heard) -> Any:
         """Code, the headers that matter, and the body."""
         headers = {name: heard.headers[name] for name in ("content-type", "warning", "retry-after") if name in heard.headers}
-        return {"code": heard.code, "headers": headers, "body": self.tree(self.answers[index])}
+        if heard.code == 404:
+            headers.pop("warning", None)  # a patch is tried on the real server's cached copy before it finds the object gone
+        return {"code": heard.code, "headers": headers, "body": _unordered(self.tree(self.answers[index]))}
 
     def event(self, index: int) -> Any:
         return self.tree(self.events[index])
@@ -90,15 +91,39 @@ class Canon:
         return f"version {bisect.bisect_left(self._ranks, version) + 1}"
 
     def _text(self, text: str) -> str:
+        text = _QUOTED.sub(self._quoted, text)
         text = _UID.sub(self._uid, text)
         text = _VERSION_IN_TEXT.sub(lambda found: f"{found[1]}{self._rank(int(found[2]), False)}", text)
         return text.replace(self._namespace, "<namespace>")
+
+    def _quoted(self, found: re.Match[str]) -> str:
+        """A whole object inside a message, made comparable like any other."""
+        try:
+            inner = json.loads(found[1])
+            tree = json.loads(inner, parse_int=Number, parse_float=Number)
+        except ValueError:
+            return found[0]
+        return f"Invalid value: {json.dumps(self.tree(tree))}" if isinstance(tree, dict) else found[0]
 
     def _uid(self, found: re.Match[str]) -> str:
         uid = found[0]
         if uid in _FIXED or uid.startswith("6ba7b810"):
             return uid
         return self._uids.setdefault(uid, f"uid-{len(self._uids) + 1}")
+
+
+def _unordered(body: Any) -> Any:
+    """The answer with the parts of its message in a fixed order, where the real server takes them from a hash map."""
+    if not isinstance(body, dict) or body.get("kind") != "Status" or not isinstance(body.get("message"), str):
+        return body
+    message = body["message"]
+    causes = (body.get("details") or {}).get("causes") or []
+    parts = sorted(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes)
+    head, separator, tail = message.partition(" is invalid: [")
+    if separator and len(tail) == len(", ".join(parts)) + 1 and all(part in tail for part in parts):
+        return {**body, "message": f"{head}{separator}{', '.join(parts)}]"}
+    head, separator, tail = message.partition("errors:\n")
+    return {**body, "message": head + separator + "\n".join(sorted(tail.split("\n")))} if separator else body
 
 
 def _is_list(tree: dict[str, Any]) -> bool:

@@ -131,7 +131,7 @@ class Session:
             answers.append(canonical.Canon(run, "no-namespace").answer(0, heard))
         self.tally.definitions += 1
         found = differing(*answers)
-        accepted = answers[0]["code"] == answers[1]["code"] == 201
+        accepted = bool(answers[0]["code"] == answers[1]["code"] == 201)
         if found is None:
             return accepted
         signature = f"definition {answers[0]['code']} {answers[1]['code']} {_message(answers[0])} / {_message(answers[1])}"

@@ -1,0 +1,1 @@
+"""The embedded server as tests want it: in process, or over HTTP on a free port."""
