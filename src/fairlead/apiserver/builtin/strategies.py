@@ -1,0 +1,284 @@
+"""What a create or an update of each built-in kind may set, keeps, and computes: the server's registry strategies as a table.
+
+`STRATEGIES` names for every kind how its status and generation behave; `prepare_*` functions hold what only one kind does.
+`rules` calls these after decoding and defaulting. Everything is computed from the object and its predecessor; a uid and a creation
+time must already be in the metadata of a new object (jobs and volumes show them).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ...objects.tree import Json, same
+from . import quantity
+from .defaults import filled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+class Strategy(msgspec.Struct, frozen=True, kw_only=True):
+    """How one kind treats writes."""
+
+    #: A create drops the status of the body.
+    drops_status: bool = True
+    #: What a status update may not change, beside spec.
+    status_keeps: tuple[tuple[str, ...], ...] = ()
+    #: What moves the generation: members of the object, or of metadata as "metadata.labels". Empty: the kind counts none.
+    generation: tuple[str, ...] = ()
+    #: Generation 1 on create although nothing moves it later.
+    first_generation: bool = False
+    create_on_update: bool = False
+    unconditional_update: bool = True
+    orphan_by_default: bool = False
+    delete_returns_object: bool = False
+    create: Callable[[Json], Json] | None = None
+    update: Callable[[Json, Json], Json] | None = None
+    update_status: Callable[[Json, Json], Json] | None = None
+
+
+def with_member(obj: Json, name: str, value: Json) -> Json:
+    """The object with the member, or without it when the value is None."""
+    if value is None:
+        return obj if name not in obj else {key: member for key, member in obj.items() if key != name}
+    return obj if obj.get(name) is value else {**obj, name: value}
+
+
+def at(obj: Json, place: str) -> Json:
+    """The member at `spec` or `metadata.labels`, or None."""
+    for name in place.split("."):
+        obj = (obj or {}).get(name)
+    return obj
+
+
+# --- pods
+
+_NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
+_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
+
+
+def _tolerates(tolerations: Json, taint: str) -> bool:
+    return any(one.get("key", "") in (taint, "") and one.get("effect", "") in ("NoExecute", "") for one in tolerations)
+
+
+def _with_tolerations(spec: Json) -> Json:
+    given = spec.get("tolerations") or []
+    added = [
+        {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        for taint in (_NOT_READY, _UNREACHABLE)
+        if not _tolerates(given, taint)
+    ]
+    return {**spec, "tolerations": [*given, *added]} if added else spec
+
+
+def quality_of_service(spec: Json) -> str:
+    """The QoS class that requests and limits give a pod."""
+    holders = [spec] if spec.get("resources") else [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    requests, limits, guaranteed = False, False, True
+    for holder in holders:
+        resources = holder.get("resources") or {}
+        asked, capped = _counted(resources.get("requests")), _counted(resources.get("limits"))
+        requests, limits = requests or bool(asked), limits or bool(capped)
+        if set(capped) != {"cpu", "memory"} or asked != capped:
+            guaranteed = False
+    if not requests and not limits:
+        return "BestEffort"
+    return "Guaranteed" if guaranteed else "Burstable"
+
+
+def _counted(amounts: Json) -> dict[str, Json]:
+    parsed = {name: quantity.parse(amount).value for name, amount in (amounts or {}).items() if name in ("cpu", "memory")}
+    return {name: value for name, value in parsed.items() if value > 0}
+
+
+def _create_pod(pod: Json) -> Json:
+    spec = _with_tolerations(pod["spec"])
+    spec = filled({**spec, "priority": _SYSTEM_PRIORITIES.get(spec.get("priorityClassName", ""), 0)}, preemptionPolicy="PreemptLowerPriority")
+    status: dict[str, Json] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    if spec.get("schedulingGates"):
+        gated = {"type": "PodScheduled", "status": "False", "lastProbeTime": None, "lastTransitionTime": None}
+        status["conditions"] = [{**gated, "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}]
+    return {**pod, "spec": spec, "status": status}
+
+
+def _update_pod_status(new: Json, old: Json) -> Json:
+    metadata = with_member(new["metadata"], "ownerReferences", old["metadata"].get("ownerReferences"))
+    status = filled(new["status"], qosClass=old["status"]["qosClass"]) if old["status"].get("qosClass") else new["status"]
+    return {**new, "metadata": metadata, "status": status}
+
+
+# --- namespaces, volumes
+
+
+def _create_namespace(namespace: Json) -> Json:
+    finalizers = namespace["spec"].get("finalizers") or []
+    if "kubernetes" not in finalizers:
+        namespace = {**namespace, "spec": {**namespace["spec"], "finalizers": [*finalizers, "kubernetes"]}}
+    return {**namespace, "status": {"phase": "Active"}}
+
+
+def _update_namespace(new: Json, old: Json) -> Json:
+    return {**new, "spec": with_member(new["spec"], "finalizers", old["spec"].get("finalizers"))}
+
+
+def _protected(finalizer: str, obj: Json) -> Json:
+    finalizers = obj["metadata"].get("finalizers") or []
+    return obj if finalizer in finalizers else {**obj, "metadata": {**obj["metadata"], "finalizers": [*finalizers, finalizer]}}
+
+
+def _normalised_sources(claim: Json) -> Json:
+    spec = claim["spec"]
+    if spec.get("dataSource") and not spec.get("dataSourceRef"):
+        spec = {**spec, "dataSourceRef": spec["dataSource"]}
+    elif spec.get("dataSourceRef") and not spec.get("dataSource") and not spec["dataSourceRef"].get("namespace"):
+        spec = {**spec, "dataSource": spec["dataSourceRef"]}
+    return with_member(claim, "spec", spec)
+
+
+def _create_claim(claim: Json) -> Json:
+    return _normalised_sources({**_protected("kubernetes.io/pvc-protection", claim), "status": {"phase": "Pending"}})
+
+
+def _create_volume(volume: Json) -> Json:
+    status = {"phase": "Pending", "lastPhaseTransitionTime": volume["metadata"].get("creationTimestamp")}
+    return {**_protected("kubernetes.io/pv-protection", volume), "status": status}
+
+
+def _create_service_account(account: Json) -> Json:
+    secrets = account.get("secrets")
+    return {**account, "secrets": [{"name": one["name"]} if one.get("name") else {} for one in secrets]} if secrets else account
+
+
+# --- workloads
+
+_JOB_LABELS = (
+    ("job-name", "name"),
+    ("batch.kubernetes.io/job-name", "name"),
+    ("controller-uid", "uid"),
+    ("batch.kubernetes.io/controller-uid", "uid"),
+)
+
+
+def _create_job(job: Json) -> Json:
+    spec, metadata = job["spec"], job["metadata"]
+    if spec.get("manualSelector"):
+        return job
+    template = spec["template"]
+    own = {label: metadata.get(source, "") for label, source in _JOB_LABELS}
+    labels = {**own, **(template["metadata"].get("labels") or {})}
+    selector = spec.get("selector") or {}
+    matched = {"batch.kubernetes.io/controller-uid": metadata.get("uid", ""), **(selector.get("matchLabels") or {})}
+    template = {**template, "metadata": {**template["metadata"], "labels": labels}}
+    return {**job, "spec": {**spec, "template": template, "selector": {**selector, "matchLabels": matched}}}
+
+
+_TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+
+
+def _template_generation(obj: Json, number: int) -> Json:
+    annotations = {**(obj["metadata"].get("annotations") or {}), _TEMPLATE_GENERATION: str(number)}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": annotations}}
+
+
+def _read_template_generation(obj: Json) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
+    return int(text) if text.lstrip("-").isdigit() else 0
+
+
+def _create_daemon_set(daemons: Json) -> Json:
+    return _template_generation(daemons, max(1, _read_template_generation(daemons)))
+
+
+def _update_daemon_set(new: Json, old: Json) -> Json:
+    number = _read_template_generation(old)
+    moved = not same(new["spec"]["template"], old["spec"]["template"])
+    return _template_generation(new, number + 1 if moved else number)
+
+
+def _update_secret(new: Json, old: Json) -> Json:
+    return new if new.get("type") else {**new, "type": old["type"]}
+
+
+_WORKLOAD = {"generation": ("spec",)}
+
+STRATEGIES: dict[tuple[str, str], Strategy] = {
+    ("", "ConfigMap"): Strategy(),
+    ("", "Secret"): Strategy(update=_update_secret),
+    ("", "ServiceAccount"): Strategy(delete_returns_object=True, create=_create_service_account),
+    ("", "Namespace"): Strategy(delete_returns_object=True, create=_create_namespace, update=_update_namespace),
+    ("", "Service"): Strategy(create_on_update=True, delete_returns_object=True),
+    ("", "Endpoints"): Strategy(create_on_update=True),
+    ("", "Event"): Strategy(create_on_update=True),
+    ("", "Pod"): Strategy(
+        generation=("spec",), delete_returns_object=True, create=_create_pod, update_status=_update_pod_status
+    ),
+    ("", "PersistentVolumeClaim"): Strategy(
+        delete_returns_object=True, create=_create_claim, update=lambda new, old: _normalised_sources(new)
+    ),
+    ("", "PersistentVolume"): Strategy(delete_returns_object=True, create=_create_volume),
+    ("", "Node"): Strategy(drops_status=False),
+    ("", "LimitRange"): Strategy(create_on_update=True),
+    ("", "ResourceQuota"): Strategy(delete_returns_object=True),
+    ("", "ReplicationController"): Strategy(generation=("spec",), orphan_by_default=True),
+    ("", "PodTemplate"): Strategy(generation=("template",), delete_returns_object=True),
+    ("apps", "Deployment"): Strategy(generation=("spec", "metadata.annotations"), status_keeps=(("metadata", "labels"),)),
+    ("apps", "StatefulSet"): Strategy(**_WORKLOAD),
+    ("apps", "DaemonSet"): Strategy(create=_create_daemon_set, update=_update_daemon_set, **_WORKLOAD),
+    ("apps", "ReplicaSet"): Strategy(**_WORKLOAD),
+    ("apps", "ControllerRevision"): Strategy(),
+    ("batch", "Job"): Strategy(create=_create_job, orphan_by_default=True, **_WORKLOAD),
+    ("batch", "CronJob"): Strategy(**_WORKLOAD),
+    ("networking.k8s.io", "Ingress"): Strategy(**_WORKLOAD),
+    ("networking.k8s.io", "IngressClass"): Strategy(**_WORKLOAD),
+    ("networking.k8s.io", "NetworkPolicy"): Strategy(**_WORKLOAD),
+    ("policy", "PodDisruptionBudget"): Strategy(unconditional_update=False, **_WORKLOAD),
+    ("autoscaling", "HorizontalPodAutoscaler"): Strategy(),
+    ("coordination.k8s.io", "Lease"): Strategy(create_on_update=True, unconditional_update=False),
+    ("events.k8s.io", "Event"): Strategy(create_on_update=True),
+    ("rbac.authorization.k8s.io", "Role"): Strategy(create_on_update=True),
+    ("rbac.authorization.k8s.io", "RoleBinding"): Strategy(create_on_update=True),
+    ("rbac.authorization.k8s.io", "ClusterRole"): Strategy(create_on_update=True),
+    ("rbac.authorization.k8s.io", "ClusterRoleBinding"): Strategy(create_on_update=True),
+    ("storage.k8s.io", "StorageClass"): Strategy(delete_returns_object=True),
+    ("storage.k8s.io", "CSIDriver"): Strategy(unconditional_update=False, delete_returns_object=True),
+    ("storage.k8s.io", "CSINode"): Strategy(unconditional_update=False, delete_returns_object=True),
+    ("storage.k8s.io", "CSIStorageCapacity"): Strategy(unconditional_update=False),
+    ("storage.k8s.io", "VolumeAttachment"): Strategy(unconditional_update=False, delete_returns_object=True),
+    ("storage.k8s.io", "VolumeAttributesClass"): Strategy(delete_returns_object=True),
+    ("discovery.k8s.io", "EndpointSlice"): Strategy(generation=("endpoints", "ports", "addressType", "metadata.labels")),
+    ("scheduling.k8s.io", "PriorityClass"): Strategy(first_generation=True),
+    ("node.k8s.io", "RuntimeClass"): Strategy(create_on_update=True, unconditional_update=False),
+}
+
+
+def prepare_create(obj: Json, strategy: Strategy, has_status: bool) -> Json:
+    """The object as a create stores it."""
+    if has_status and strategy.drops_status:
+        obj = with_member(obj, "status", None)
+    if strategy.generation or strategy.first_generation:
+        obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
+    return strategy.create(obj) if strategy.create else obj
+
+
+def prepare_update(new: Json, old: Json, strategy: Strategy, has_status: bool) -> Json:
+    """The object as an update of the main resource stores it."""
+    if has_status:
+        new = with_member(new, "status", old.get("status"))
+    if strategy.update:
+        new = strategy.update(new, old)
+    generation = old["metadata"].get("generation")
+    if any(not same(at(new, place) or None, at(old, place) or None) for place in strategy.generation):
+        generation = (generation or 0) + 1
+    return with_member(new, "metadata", with_member(new["metadata"], "generation", generation))
+
+
+def prepare_status_update(new: Json, old: Json, strategy: Strategy) -> Json:
+    """The object as an update of its status stores it: everything else stays, metadata excepted."""
+    new = with_member(new, "spec", old.get("spec"))
+    metadata = with_member(new["metadata"], "generation", old["metadata"].get("generation"))
+    for _, name in strategy.status_keeps:
+        metadata = with_member(metadata, name, old["metadata"].get(name))
+    new = with_member(new, "metadata", metadata)
+    return strategy.update_status(new, old) if strategy.update_status else new
