@@ -112,14 +112,14 @@ class FieldSet:
             return self
         members = self.members if self.members <= other.members else self.members & other.members
         children: dict[str, FieldSet] = {}
-        same = True
-        for step, mine in self.children.items():
-            theirs = other.children.get(step)
-            both = EMPTY if theirs is None else mine.intersection(theirs)
-            same = same and both is mine
+        kept = 0
+        for step, theirs in other.children.items():
+            mine = self.children.get(step)
+            both = EMPTY if mine is None else mine.intersection(theirs)
+            kept += both is mine
             if both:
                 children[step] = both
-        return self._with(members, self.children if same else children)
+        return self._with(members, self.children if kept == len(self.children) else children)
 
     def leaves(self) -> FieldSet:
         """The paths below which there is none."""

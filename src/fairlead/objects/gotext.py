@@ -62,12 +62,12 @@ def positional(digits: str, exponent: int) -> str:
 
 
 def plain(value: object) -> str:
-    """`%v` of a decoded JSON value, whose numbers are all floats in Go."""
+    """`%v` of a decoded JSON value."""
     if value is None:
         return "<nil>"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
+    if isinstance(value, float):
         return general(value)
     if isinstance(value, list):
         return "[" + " ".join(map(plain, value)) + "]"

@@ -9,32 +9,34 @@ the `merge.Updater` of structured-merge-diff. What the caller must see to:
 - An apply to a missing object passes live=ABSENT and NOBODY. Before: 422 without fieldManager, its length and characters
   (`naming.manager_errors`); 400 for a body of another apiVersion or kind, or with managedFields in it (`refused_patch`).
 - After an apply the caller defaults the result, and calls `managed.without_new_times` right before it stores, for every verb.
-- `TypedErrors` out of `applied` is a plain error of the server: 500 without reason, `str(ApplyFailed)` is its message.
+- `ApplyFailed` is a plain error of the server: a 500, with `str(error)` for its message.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import msgspec
-
 from ..fieldset import EMPTY, FieldSet, join
 from ..tree import ABSENT
+from .collect import collect
 from .compare import Comparison, compare
+from .conflicts import ApplyConflict, ApplyFailed
 from .conform import conform
 from .managed import APPLY, NOBODY, UPDATE, Entry, Managed, Owner, owner, seconds
+from .merge import merge
+from .prune import prune
 from .reconcile import reconciled
-from .types import root_type
-from .values import TypedErrors
+from .values import TypedErrors, equal
+from .versions import Version, World
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..schema.model import Schema
     from ..tree import Json
-    from .types import Type
 
 _MAX_UPDATERS = 10
+_BEFORE_FIRST_APPLY = "before-first-apply"
 _STRIPPED = FieldSet.of(
     ("apiVersion",),
     ("kind",),
@@ -54,13 +56,6 @@ _STRIPPED = FieldSet.of(
         )
     ),
 )
-
-
-class Version(msgspec.Struct, frozen=True):
-    """Another version of the same kind that entries may have been written at: its schema, and what a write resets in it."""
-
-    schema: Schema
-    ignored: FieldSet = EMPTY
 
 
 def updated(
@@ -84,31 +79,79 @@ def updated(
     before, after = _bare(live), _bare(new)
     if not managed and before.get("metadata", {}).get("uid"):
         return managed
-    world = _World(api_version, schema, ignored, versions)
+    world = World(api_version, schema, ignored, versions)
     try:
         return _capped(_updated(world, before, after, managed, owner(manager, UPDATE, api_version, subresource), time))
     except TypedErrors:
         return NOBODY  # the server logs it, and stores the object without any entry
 
 
-class _World:
-    """The versions of one kind, as types; and what a write through this version and subresource cannot own."""
+def applied(
+    live: Json,
+    managed: Managed,
+    patch: Json,
+    *,
+    manager: str,
+    api_version: str,
+    subresource: str = "",
+    time: str,
+    schema: Schema,
+    force: bool = False,
+    ignored: FieldSet = EMPTY,
+    versions: Mapping[str, Version] = {},
+) -> tuple[Json, Managed]:
+    """The object that the applied configuration makes of `live`, and who owns what then. `live` itself when nothing changes.
 
-    def __init__(self, api_version: str, schema: Schema, ignored: FieldSet, versions: Mapping[str, Version]) -> None:
-        self.api_version = api_version
-        self.type = root_type(schema)
-        self.ignored = ignored
-        self.versions = versions
+    The applier owns exactly what its configuration names. What it named last time and does not name now is removed, unless
+    someone else owns it. A field that others own with another value: ApplyConflict, or with `force` theirs no more.
+    """
+    before = _bare(live)
+    world = World(api_version, schema, ignored, versions)
+    try:
+        if not managed:
+            managed = _updated(world, {}, before, managed, owner(_BEFORE_FIRST_APPLY, UPDATE, api_version, subresource), time)
+        return _applied(world, before, patch, managed, owner(manager, APPLY, api_version, subresource), time, force)
+    except TypedErrors as error:
+        raise ApplyFailed(str(error)) from error
 
-    def has(self, api_version: str) -> bool:
-        return api_version == self.api_version or api_version in self.versions
 
-    def converted(self, tree: Json, api_version: str) -> tuple[Json, Type]:
-        """The tree at another version: conversion strategy None, so only apiVersion changes; but it must fit the schema there."""
-        type_ = root_type(self.versions[api_version].schema)
-        tree = {**tree, "apiVersion": api_version}
-        conform(tree, type_)
-        return tree, type_
+def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Owner, time: str, force: bool) -> tuple[Json, Managed]:
+    _conforming("patch", patch, world, duplicates=False)
+    _conforming("live", before, world, duplicates=True)
+    entries = _reconciled(world, before, managed)
+    try:
+        merged = merge(before, patch, world.type)
+    except TypedErrors as error:
+        raise ApplyFailed(f"failed to merge config: {error}") from error
+    last = entries.get(who)
+    claimed = collect(patch, world.type).recursive_difference(world.ignored)
+    entries[who] = Entry(world.api_version, claimed, last.time if last is not None else None)
+    after = prune(world, merged, entries, last)
+    comparison = compare(before, after, world.type).without(world.ignored)
+    rest, lost = _without_changed(world, before, after, entries, comparison, who)
+    if lost and not force:
+        raise ApplyConflict(lost)
+    mine = claimed.difference(_STRIPPED)
+    same = equal(before, after)
+    if mine:
+        rest[who] = Entry(world.api_version, mine, entries[who].time if same else time)
+    else:
+        rest.pop(who, None)
+    return (before if same else after), Managed(rest, settled=world.type)
+
+
+def _conforming(name: str, tree: Json, world: World, *, duplicates: bool) -> None:
+    try:
+        conform(tree, world.type, duplicates=duplicates)
+    except TypedErrors as error:
+        raise ApplyFailed(f"failed to create typed {name} object ({_place(tree)}): {error}") from error
+
+
+def _place(tree: Json) -> str:
+    """Which object the server says it is."""
+    metadata = tree.get("metadata") or {}
+    group, _, version = tree.get("apiVersion", "").rpartition("/")
+    return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {group}/{version}, Kind={tree.get('kind', '')}"
 
 
 def _bare(tree: Json) -> Json:
@@ -121,7 +164,7 @@ def _bare(tree: Json) -> Json:
     return {**tree, "metadata": {name: value for name, value in metadata.items() if name != "managedFields"}}
 
 
-def _updated(world: _World, before: Json, after: Json, managed: Managed, who: Owner, time: str) -> Managed:
+def _updated(world: World, before: Json, after: Json, managed: Managed, who: Owner, time: str) -> Managed:
     known = managed.known if managed.settled is world.type else ABSENT
     conform(before, world.type, duplicates=True, known=known)
     conform(after, world.type, duplicates=True, known=before)
@@ -144,7 +187,7 @@ def _still_held(left: Entry | None, previous: Entry | None, comparison: Comparis
     return left.fields if left is not None else EMPTY
 
 
-def _reconciled(world: _World, live: Json, managed: Managed) -> dict[Owner, Entry]:
+def _reconciled(world: World, live: Json, managed: Managed) -> dict[Owner, Entry]:
     """The entries, spelled as the schemas of today demand; those of versions that are gone are dropped."""
     if managed.settled is world.type and not world.versions:
         return dict(managed.entries)
@@ -152,8 +195,8 @@ def _reconciled(world: _World, live: Json, managed: Managed) -> dict[Owner, Entr
     for one, entry in managed.entries.items():
         if entry.api_version == world.api_version:
             type_ = world.type
-        elif entry.api_version in world.versions:
-            _, type_ = world.converted(live, entry.api_version)
+        elif world.has(entry.api_version):
+            _, type_ = world.at(live, entry.api_version)
         else:
             continue
         fields = reconciled(entry.fields, type_)
@@ -162,7 +205,7 @@ def _reconciled(world: _World, live: Json, managed: Managed) -> dict[Owner, Entr
 
 
 def _without_changed(
-    world: _World, before: Json, after: Json, entries: Mapping[Owner, Entry], comparison: Comparison, writer: Owner | None
+    world: World, before: Json, after: Json, entries: Mapping[Owner, Entry], comparison: Comparison, writer: Owner | None
 ) -> tuple[dict[Owner, Entry], dict[Owner, FieldSet]]:
     """The entries after others lost what was changed or removed, and what each lost by change; the writer's own is kept."""
     comparisons = {world.api_version: comparison}
@@ -186,9 +229,9 @@ def _without_changed(
     return rest, lost
 
 
-def _compared_at(world: _World, before: Json, after: Json, api_version: str) -> Comparison:
-    old, type_ = world.converted(before, api_version)
-    new, _ = world.converted(after, api_version)
+def _compared_at(world: World, before: Json, after: Json, api_version: str) -> Comparison:
+    old, type_ = world.at(before, api_version)
+    new, _ = world.at(after, api_version)
     return compare(old, new, type_).without(world.versions[api_version].ignored)
 
 
@@ -218,4 +261,4 @@ def _capped(managed: Managed) -> Managed:
     return Managed(entries, settled=managed.settled, known=managed.known)
 
 
-__all__ = ["APPLY", "Version", "updated"]
+__all__ = ["ApplyConflict", "ApplyFailed", "Version", "applied", "updated"]

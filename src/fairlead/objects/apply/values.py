@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from .. import paths
@@ -63,6 +64,10 @@ class ItemError(Exception):
 
 def item_step(list_: ListType, item: Json) -> str:
     """The FieldsV1 spelling of the step to an item of an associative list."""
+    if len(list_.keys) == 1 and type(item) is dict:
+        value = item.get(list_.keys[0])
+        if type(value) is str:
+            return _one_key(list_.keys[0], value)
     if list_.keys:
         return _keyed(list_, item)
     if isinstance(item, dict):
@@ -72,6 +77,11 @@ def item_step(list_: ListType, item: Json) -> str:
     if item is None:
         raise ItemError("associative list without keys has an element that's an explicit null")
     return paths.fields_v1(Value(item))
+
+
+@lru_cache(maxsize=4096)
+def _one_key(name: str, value: str) -> str:
+    return paths.fields_v1(Key(((name, value),)))
 
 
 def _keyed(list_: ListType, item: Json) -> str:

@@ -1,0 +1,50 @@
+"""What an applier no longer claims. Mirrors the pruning of `merge.Updater`.
+
+Called by `operations.applied` with the merged object. A path goes when this applier claimed it last time, does not claim it
+now, and nobody else owns it. Work is done at the version at which the applier applied last.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..fieldset import EMPTY
+from .collect import collect, with_named
+from .remove import remove
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from ..fieldset import FieldSet
+    from ..tree import Json
+    from .managed import Entry, Owner
+    from .versions import World
+
+
+def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entry | None) -> Json:
+    """The merged object without what was left; `entries` already hold the new claims, `last` the ones before."""
+    if last is None or not last.fields or not world.has(last.api_version):
+        return merged
+    at_last, type_ = world.at(merged, last.api_version)
+    before = with_named(last.fields, type_)
+    pruned = remove(at_last, before, type_)
+    if pruned is at_last:
+        return merged
+    pruned = _with_owned(world, at_last, pruned, last.api_version, entries)
+    pruned, _ = world.at(pruned, last.api_version)
+    gone = with_named(collect(at_last, type_), type_).difference(with_named(collect(pruned, type_), type_))
+    return world.at(remove(at_last, gone.intersection(before), type_), world.api_version)[0]
+
+
+def _with_owned(world: World, merged: Json, pruned: Json, first: str, entries: Mapping[Owner, Entry]) -> Json:
+    """What was removed comes back where anyone owns it: first at the version of the pruning, then at each other version."""
+    owned: dict[str, FieldSet] = {}
+    for entry in entries.values():
+        owned[entry.api_version] = owned.get(entry.api_version, EMPTY).union(entry.fields)
+    for version in sorted(filter(world.has, owned), key=lambda one: (one != first, one)):
+        fields = owned[version]
+        merged, type_ = world.at(merged, version)
+        pruned, _ = world.at(pruned, version)
+        kept = with_named(collect(pruned, type_), type_).union(with_named(fields, type_))
+        pruned = remove(merged, with_named(collect(merged, type_), type_).difference(kept), type_)
+    return pruned
