@@ -1,0 +1,80 @@
+"""fairlead: status writes of Kubernetes controllers that never lose another writer's update.
+
+    writer = fairlead.StatusWriter(client, field_manager="config-controller")   # the client you already have
+    with writer.session(obj) as status:                                         # the object as you read it
+        status["phase"] = "Running"
+        status.conditions.set("Ready", True, reason="AllUp")
+    # one request, only if something changed; nothing that another writer did is undone
+
+The rooms: `status` is the writer, `clients` the adapters and the plain `Client`, `apiserver` a Kubernetes API server in the
+process, `testing` the pytest fixture `apiserver`, `audit` the auditor of operator source, `objects` what they all stand on.
+
+Importing this module imports no Kubernetes client, and none of the rooms before a name of theirs is used.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .clients.client import AsyncClient, Client
+    from .clients.kubeconfig import connect, connect_async
+    from .errors import (
+        AlreadyExists,
+        ApiError,
+        Cause,
+        Change,
+        Conflict,
+        FairleadError,
+        Forbidden,
+        Invalid,
+        NotFound,
+        NotOwner,
+        Unavailable,
+        Unsupported,
+    )
+    from .front import AsyncStatusWriter, StatusWriter
+    from .status.claims import Claims
+    from .status.conversation import Budget
+    from .status.outcome import Made, Outcome
+    from .status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
+    from .status.view import Status
+
+_HOMES = {
+    "fairlead.errors": (
+        "AlreadyExists", "ApiError", "Cause", "Change", "Conflict", "FairleadError", "Forbidden", "Invalid", "NotFound", "NotOwner",
+        "Unavailable", "Unsupported",
+    ),
+    "fairlead.front": ("AsyncStatusWriter", "StatusWriter"),
+    "fairlead.clients.client": ("AsyncClient", "Client"),
+    "fairlead.clients.kubeconfig": ("connect", "connect_async"),
+    "fairlead.status.claims": ("Claims",),
+    "fairlead.status.conversation": ("Budget",),
+    "fairlead.status.outcome": ("Made", "Outcome"),
+    "fairlead.status.strategies": ("APPLY", "COMPARE", "LOCKED", "MERGE", "Strategy"),
+    "fairlead.status.view": ("Status",),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "APPLY", "COMPARE", "LOCKED", "MERGE", "AlreadyExists", "ApiError", "AsyncClient", "AsyncStatusWriter", "Budget", "Cause", "Change",
+    "Claims", "Client", "Conflict", "FairleadError", "Forbidden", "Invalid", "Made", "NotFound", "NotOwner", "Outcome", "Status",
+    "StatusWriter", "Strategy", "Unavailable", "Unsupported", "__version__", "connect", "connect_async",
+]  # fmt: skip
+
+
+def __getattr__(name: str) -> Any:
+    """A name's room is imported when the name is first used."""
+    if name in _HOME:
+        import importlib
+
+        value = getattr(importlib.import_module(_HOME[name]), name)
+        globals()[name] = value
+        return value
+    if name == "kopf":
+        import importlib
+
+        return importlib.import_module("fairlead.clients.kopf")
+    raise AttributeError(f"module 'fairlead' has no attribute {name!r}")

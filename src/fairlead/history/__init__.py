@@ -1,1 +1,8 @@
-"""."""
+"""What happened to objects, and what was lost on the way. PURE.
+
+    records     commits, observations and refused attempts, as a server, a proxy or an explorer saw them
+    leaves      an object as a flat set of leaves, keyed lists entry by entry
+    asserted    which leaves a request meant to write
+    checker     finds lost updates and their relatives in a stream of records
+    words       one finding as a sentence that names both writers, the field, before and after
+"""

@@ -1,0 +1,73 @@
+"""The objects that clients hand out, as plain trees. Unknown fields are kept where the client kept them.
+
+Dicts, kopf bodies and kr8s objects are what the server sent. Generated models and typed resources have been through a model:
+times may be rendered otherwise and unknown fields are gone. Those are marked lossy, and the writer reads the live object first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..objects.tree import Json
+
+
+def plain_object(obj: Any) -> tuple[Json, bool]:
+    """The tree, and whether it may lack what the server has."""
+    if obj is None or isinstance(obj, dict):
+        return obj, False
+    if isinstance(obj, Mapping):  # kopf's Body and friends are views of what the server sent
+        return _thawed(obj), False
+    module = type(obj).__module__
+    raw = getattr(obj, "raw", None)
+    if raw is not None and module.startswith("kr8s"):
+        return _thawed(raw), False
+    if module.startswith(("kubernetes.dynamic", "kubernetes_asyncio.dynamic")):
+        return obj.to_dict(), False
+    if hasattr(obj, "openapi_types") or hasattr(obj, "attribute_map"):
+        return _generated(obj), True
+    to_dict = getattr(obj, "to_dict", None)
+    if callable(to_dict):  # lightkube resources, official models of other makes
+        tree = to_dict()
+        return _identified(tree, obj), True
+    dump = getattr(obj, "model_dump", None)
+    if callable(dump):
+        return dump(mode="json", by_alias=True, exclude_none=True), True
+    return obj, False
+
+
+def _thawed(value: Any) -> Json:
+    if isinstance(value, Mapping):
+        return {str(name): _thawed(member) for name, member in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_thawed(member) for member in value]
+    return value
+
+
+def _generated(obj: Any) -> Json:
+    """A model of the generated clients, by its attribute map, without its None members."""
+    if hasattr(obj, "attribute_map"):
+        members = ((alias, getattr(obj, name)) for name, alias in obj.attribute_map.items())
+        return {alias: _generated(member) for alias, member in members if member is not None}
+    if isinstance(obj, Mapping):
+        return {name: _generated(member) for name, member in obj.items()}
+    if isinstance(obj, (list, tuple)):
+        return [_generated(member) for member in obj]
+    if hasattr(obj, "to_dict"):
+        return obj.to_dict()
+    isoformat = getattr(obj, "isoformat", None)
+    if callable(isoformat):
+        text: str = isoformat()
+        return text.replace("+00:00", "Z")
+    return obj
+
+
+def _identified(tree: Any, obj: Any) -> Json:
+    """lightkube leaves apiVersion and kind to the class."""
+    info = getattr(type(obj), "_api_info", None)
+    if isinstance(tree, dict) and info is not None and not tree.get("apiVersion"):
+        resource = info.resource
+        version = f"{resource.group}/{resource.version}" if resource.group else resource.version
+        return {**tree, "apiVersion": version, "kind": resource.kind}
+    return tree

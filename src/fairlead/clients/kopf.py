@@ -1,0 +1,44 @@
+"""For kopf operators: a Conflict becomes a short TemporaryError, so that the handler runs again soon.
+
+kopf's own default for an exception is a minute. Use the operator's own client, or `fairlead.connect_async()`, for the writer.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from ..errors import Conflict
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+Handler = TypeVar("Handler", bound="Callable[..., Any]")
+
+
+def requeue_conflicts(handler: Handler | None = None, *, delay: float = 1.0) -> Any:
+    """Decorate a handler, sync or async: `@fairlead.kopf.requeue_conflicts` or `@fairlead.kopf.requeue_conflicts(delay=5)`."""
+    if handler is None:
+        return functools.partial(requeue_conflicts, delay=delay)
+    import kopf
+
+    if inspect.iscoroutinefunction(handler):
+
+        @functools.wraps(handler)
+        async def awaited(*args: Any, **kwargs: Any) -> Any:
+            try:
+                return await handler(*args, **kwargs)
+            except Conflict as conflict:
+                raise kopf.TemporaryError(str(conflict), delay=delay) from conflict
+
+        return awaited
+
+    @functools.wraps(handler)
+    def called(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return handler(*args, **kwargs)
+        except Conflict as conflict:
+            raise kopf.TemporaryError(str(conflict), delay=delay) from conflict
+
+    return called

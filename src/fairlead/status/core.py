@@ -1,0 +1,238 @@
+"""What the sync and the async writer share: everything but carrying requests.
+
+Knows the writer's name, claims, memory and defaults; opens stages and builds conversations. Never sends anything itself.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from ..errors import Conflict, FairleadError
+from ..objects.paths import Path, render
+from ..objects.paths import parse as parse_path
+from . import once, schemas, targets
+from .answers import Lost, error
+from .claims import Claims
+from .conversation import Budget, Plan, Stale, write
+from .effects import Call, Conversation, Send
+from .hooks import Hooks
+from .intents import Condition, Intent, Put
+from .memory import Memory
+from .outcome import Kind, Made, Outcome
+from .shapes import Shapes
+from .stage import Stage
+from .strategies import COMPARE, LOCKED, Strategy
+from .view import guard_paths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from ..objects.tree import Json
+    from .hooks import Hook
+    from .targets import Resource, Target
+
+STATUS = "status"
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """How a writer behaves. Time and chance are arguments, so that tests and an explorer can hold them."""
+
+    field_manager: str
+    strategy: Strategy = COMPARE
+    keys: dict[str, tuple[str, ...]] = {}
+    budget: Budget = Budget()
+    timeout: float | None = 30.0
+    now: Callable[[], str]
+    chance: Callable[[], float]
+    seconds: Callable[[], float]
+
+
+class Core:
+    """One writer, without its transport."""
+
+    def __init__(
+        self, settings: Settings, claims: Mapping[str, Sequence[str]] | None, registry: Claims | None, hooks: Iterable[Hook]
+    ) -> None:
+        if not settings.field_manager or len(settings.field_manager) > 128:
+            raise ValueError(f"expected a field manager of 1 to 128 characters, got {settings.field_manager!r}")
+        self.settings = settings
+        self.memory = Memory()
+        self.hooks = Hooks(hooks)
+        self.registry = registry if registry is not None else Claims()
+        if claims:
+            self.registry.claim(settings.field_manager, claims)
+
+    # -- staging
+
+    def open(self, obj: Json, guard: Sequence[str] = (), lossy: bool = False) -> Open:
+        """A stage for the object, from the newest version of it that this writer knows."""
+        target = targets.target_of(obj)
+        base = self.memory.newest(obj)
+        kind, manager = target.kind_name, self.settings.field_manager
+        stage = Stage(
+            base,
+            shapes=self._known_shapes(target),
+            now=self.settings.now,
+            generation=obj["metadata"].get("generation"),
+            guards=guard_paths(guard),
+            may_write=lambda path: self.registry.check(manager, kind, path),
+        )
+        return Open(target, stage, lossy and base is obj)
+
+    def _known_shapes(self, target: Target) -> Shapes:
+        known = self.memory.shapes.get(f"{target.api_version}/{target.kind}", Shapes())
+        return known.declared(self.settings.keys) if self.settings.keys else known
+
+    # -- conversations
+
+    def flush(self, opened: Open, strategy: Strategy | None = None) -> Conversation[Outcome]:
+        """Write what was staged, once, and move the stage's base to what the server has now."""
+        stage = opened.stage
+        intents = self._intents(opened, stage.base)
+        if not intents:
+            return Outcome(Kind.UNCHANGED, stage.base)
+        began = self.settings.seconds()
+        kind, manager = opened.target.kind_name, self.settings.field_manager
+        try:
+            plan = yield from self._plan(opened, intents, strategy or self.settings.strategy)
+            outcome, body = yield from write(plan)
+        except Exception as failure:
+            self.hooks.failed(kind, manager, failure, self.settings.seconds() - began)
+            raise
+        if body is not None:
+            outcome = msgspec.structs.replace(outcome, altered=self._learn(opened.target, plan.intents, body.target, outcome.object))
+        self._remember(opened, outcome)
+        self.hooks.finished(kind, manager, outcome, self.settings.seconds() - began)
+        return outcome
+
+    def mutate(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None = None) -> Conversation[Outcome]:
+        """Run the function and write; run it again on the live object while something it looked at has changed."""
+        conflict: Conflict | None = None
+        requests = 0
+        for _ in range(self.settings.budget.tries):
+            yield Call(fn, (view,))
+            try:
+                outcome = yield from self.flush(opened, strategy)
+            except Stale as stale:
+                conflict = stale
+                requests += 2
+                self.memory.remember(stale.live)
+                opened.stage.generation = stale.live["metadata"].get("generation")
+                opened.stage.rebase(stale.live)
+            else:
+                return msgspec.structs.replace(outcome, requests=outcome.requests + requests)
+        assert conflict is not None
+        raise conflict
+
+    def create_once(self, opened: Open, slot: str, build: Callable[[Json], Any], fence: str | None) -> Conversation[Made]:
+        """Fill the slot unless somebody has."""
+        path = (STATUS, *parse_path(slot))
+        self.registry.check(self.settings.field_manager, opened.target.kind_name, path)
+        plan = yield from self._plan(opened, [], COMPARE)
+        made = yield from once.create(plan, path, build, (STATUS, *parse_path(fence)) if fence else None)
+        self._remember(opened, made.outcome)
+        return made
+
+    def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
+        """Spec and metadata: the same conversation on the main resource, always guarded."""
+        if strategy not in (COMPARE, LOCKED):
+            raise FairleadError(f"expected COMPARE or LOCKED for an edit, got {strategy.name}: spec and metadata are always guarded")
+        yield Call(fn, (view,))
+        return (yield from self.flush(opened, strategy))
+
+    # -- the parts of a plan
+
+    def _intents(self, opened: Open, snapshot: Json) -> list[Intent]:
+        intents = opened.stage.intents()
+        if opened.subresource == "":
+            for intent in intents:
+                if intent.path[0] == STATUS:
+                    raise FairleadError(
+                        f"this edit changes {render(intent.path)}, but status is not written on the main resource: use a session or mutate"
+                    )
+        return self.memory.settled(opened.target.uid, intents, snapshot)
+
+    def _plan(self, opened: Open, intents: list[Intent], strategy: Strategy) -> Conversation[Plan]:
+        target, stage = opened.target, opened.stage
+        resource = yield from self._resource(target)
+        if opened.subresource == STATUS and not resource.status:
+            raise FairleadError(f"{target.kind_name} has no status subresource: add `subresources: {{status: {{}}}}` to its CRD")
+        shapes = stage.shapes
+        if strategy is COMPARE and _adds_entry(intents):
+            shapes = yield from self._shapes(target, stage)
+        kind, manager = target.kind_name, self.settings.field_manager
+        return Plan(
+            target=target, resource=resource, subresource=opened.subresource, manager=manager, strategy=strategy,
+            base=stage.base, snapshot=stage.base, intents=intents, reads=[*stage.reads, *stage.guards], shapes=shapes,
+            claimed=lambda path: self.registry.owns(manager, kind, path),
+            settled=lambda wanted, snapshot: self.memory.settled(target.uid, wanted, snapshot),
+            budget=self.settings.budget, chance=self.settings.chance, look_first=opened.lossy,
+        )  # fmt: skip
+
+    def _resource(self, target: Target) -> Conversation[Resource]:
+        known = self.memory.resources.get(target.api_version)
+        if known is None or target.kind not in known:
+            answer = yield Send(targets.discovery(target))
+            if isinstance(answer, Lost):
+                raise FairleadError(f"what {target.api_version} serves could not be asked: {answer.error!r}") from answer.error
+            if answer.status != 200:
+                raise error(answer)
+            known = self.memory.resources[target.api_version] = targets.resources(answer.json())
+        if target.kind not in known:
+            raise FairleadError(f"the server has no kind {target.kind} in {target.api_version}: is its CRD installed?")
+        return known[target.kind]
+
+    def _shapes(self, target: Target, stage: Stage) -> Conversation[Shapes]:
+        if stage.shapes.enforced is None:
+            request = schemas.document(target)
+            found = Shapes(enforced=frozenset())
+            if request is not None:
+                answer = yield Send(request)
+                if not isinstance(answer, Lost) and answer.status == 200:
+                    found = schemas.shapes_of(answer.json(), target)
+            self.memory.shapes[f"{target.api_version}/{target.kind}"] = found
+            known = self._known_shapes(target)
+            stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed})
+        return stage.shapes
+
+    # -- after the answer
+
+    def _remember(self, opened: Open, outcome: Outcome) -> None:
+        if outcome.object is None:
+            self.memory.forget(opened.target.uid)
+            return
+        self.memory.remember(outcome.object)
+        opened.stage.rebase(outcome.object)
+        opened.lossy = False
+
+    def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
+        found = self.memory.learn(intents, sent, stored)
+        for path, dropped in found:
+            field = ".".join(_names(path))
+            if (target.kind_name, field) not in self.memory.warned:
+                self.memory.warned.add((target.kind_name, field))
+                self.hooks.altered(target.kind_name, self.settings.field_manager, field, dropped)
+        return tuple(render(path) for path, _ in found)
+
+
+class Open:
+    """An opened object: who it is, what is staged, and where it is written."""
+
+    __slots__ = ("lossy", "stage", "subresource", "target")
+
+    def __init__(self, target: Target, stage: Stage, lossy: bool) -> None:
+        self.target = target
+        self.stage = stage
+        self.subresource = STATUS
+        #: The base came through a typed model: read the live object before writing.
+        self.lossy = lossy
+
+
+def _adds_entry(intents: Iterable[Intent]) -> bool:
+    return any(isinstance(intent, (Put, Condition)) and not isinstance(intent.path[-1], str) for intent in intents)
+
+
+def _names(path: Path) -> list[str]:
+    return [step for step in path if isinstance(step, str)]

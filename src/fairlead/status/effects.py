@@ -1,0 +1,114 @@
+"""What a conversation asks of its driver: carry a request, wait, or call the user's function. And the two drivers.
+
+The protocol is a generator, so that one implementation serves blocking clients, async ones, the embedded server and an explorer
+that decides who goes next. A driver is a loop of a few lines.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Generator
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+
+import msgspec
+
+from .answers import Lost
+
+if TYPE_CHECKING:
+    from ..wire import AsyncTransport, Request, Transport
+
+
+class Send(msgspec.Struct, frozen=True):
+    """Carry this; the answer, or Lost, is sent back."""
+
+    request: Request
+
+
+class Wait(msgspec.Struct, frozen=True):
+    """Let this much time pass."""
+
+    seconds: float
+
+
+class Call(msgspec.Struct, frozen=True):
+    """Run the user's function; its result is sent back, its exception raised at the yield."""
+
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+Effect: TypeAlias = "Send | Wait | Call"
+Result = TypeVar("Result")
+Conversation: TypeAlias = "Generator[Effect, Any, Result]"
+
+
+def run(conversation: Conversation[Result], transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Result:
+    """Drive a conversation with a blocking transport."""
+    advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
+    while True:
+        try:
+            effect = advance()
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+        try:
+            value = _perform(effect, transport, sleep, timeout)
+        except Exception as error:
+            advance = _thrown(conversation, error)
+        else:
+            advance = _sent(conversation, value)
+
+
+def _perform(effect: Effect, transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Any:
+    match effect:
+        case Send(request):
+            try:
+                return transport.send(request, timeout=timeout)
+            except Exception as error:
+                return Lost(error)
+        case Wait(seconds):
+            return sleep(seconds)
+        case Call(function, arguments):
+            return function(*arguments)
+
+
+async def run_async(
+    conversation: Conversation[Result], transport: AsyncTransport, sleep: Callable[[float], Awaitable[object]], timeout: float | None
+) -> Result:
+    """Drive a conversation with an async transport."""
+    advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
+    while True:
+        try:
+            effect = advance()
+        except StopIteration as stop:
+            result: Result = stop.value
+            return result
+        try:
+            value = await _perform_async(effect, transport, sleep, timeout)
+        except Exception as error:
+            advance = _thrown(conversation, error)
+        else:
+            advance = _sent(conversation, value)
+
+
+async def _perform_async(
+    effect: Effect, transport: AsyncTransport, sleep: Callable[[float], Awaitable[object]], timeout: float | None
+) -> Any:
+    match effect:
+        case Send(request):
+            try:
+                return await transport.send(request, timeout=timeout)
+            except Exception as error:
+                return Lost(error)
+        case Wait(seconds):
+            return await sleep(seconds)
+        case Call(function, arguments):
+            value = function(*arguments)
+            return await value if isinstance(value, Awaitable) else value
+
+
+def _sent(conversation: Conversation[Any], value: Any) -> Callable[[], Effect]:
+    return lambda: conversation.send(value)
+
+
+def _thrown(conversation: Conversation[Any], error: Exception) -> Callable[[], Effect]:
+    return lambda: conversation.throw(error)

@@ -1,0 +1,64 @@
+"""What an operator may want to see of its writes. A hook is any object with some of these methods; none is needed.
+
+Called by the drivers' side, after the fact: a hook cannot change a write, and one that raises is logged and forgotten.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from .outcome import Outcome
+
+log = logging.getLogger("fairlead.status")
+
+
+class Hook:
+    """Everything a hook may hear; override what is of interest."""
+
+    def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
+        """A write came to an outcome."""
+
+    def failed(self, kind: str, manager: str, error: Exception, seconds: float) -> None:
+        """A write was refused for good: Conflict, Invalid, NotOwner, Unavailable, ApiError."""
+
+    def altered(self, kind: str, manager: str, field: str, dropped: bool) -> None:
+        """The server stored a field otherwise than sent; told once per kind and field."""
+
+
+class Hooks(Hook):
+    """Many hooks as one."""
+
+    def __init__(self, hooks: Iterable[Hook]) -> None:
+        self._hooks = tuple(hooks)
+
+    def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
+        self._tell("finished", kind, manager, outcome, seconds)
+
+    def failed(self, kind: str, manager: str, error: Exception, seconds: float) -> None:
+        self._tell("failed", kind, manager, error, seconds)
+
+    def altered(self, kind: str, manager: str, field: str, dropped: bool) -> None:
+        if dropped:
+            log.warning("%s has no field %s in its schema: the server drops what %s writes there", kind, field, manager)
+        self._tell("altered", kind, manager, field, dropped)
+
+    def _tell(self, event: str, *arguments: object) -> None:
+        for hook in self._hooks:
+            try:
+                getattr(hook, event)(*arguments)
+            except Exception:
+                log.exception("the hook %r failed on %s", hook, event)
+
+
+class LoggingHook(Hook):
+    """Every outcome in one line, to `fairlead.status`."""
+
+    def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
+        log.info("%s %s by %s in %d requests, %.0f ms", kind, outcome.kind, manager, outcome.requests, seconds * 1000)
+
+    def failed(self, kind: str, manager: str, error: Exception, seconds: float) -> None:
+        log.info("%s not written by %s after %.0f ms: %s", kind, manager, seconds * 1000, error)

@@ -1,0 +1,84 @@
+"""Which lists of a kind are keyed, which are sets, and whether the server keeps them so.
+
+Everything the writer does to a list depends on this: entries of a keyed list are written one by one, wherever they stand; any
+other list is one value. `conditions` is keyed by type by convention, whatever the schema says. What the schema adds is the
+promise that the server refuses a second entry with the same key, and only with that promise may an entry be appended without
+testing the whole list.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..objects.paths import Key, Path
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from ..objects.tree import Json
+
+CONDITIONS_KEY = ("type",)
+
+#: Member names from the object's root to a list; steps through entries are left out.
+Place = tuple[str, ...]
+
+
+class Shapes(msgspec.Struct, frozen=True):
+    """The lists of one kind."""
+
+    keyed: dict[Place, tuple[str, ...]] = {}
+    sets: frozenset[Place] = frozenset({("metadata", "finalizers")})
+    #: The keyed lists whose uniqueness the server enforces. None: not known yet (nobody has asked for the schema).
+    enforced: frozenset[Place] | None = None
+
+    def keys(self, path: Path, value: Json) -> tuple[str, ...] | None:
+        """The key members of the list at the path, or None when the list is one value. Duplicates make it one value."""
+        place = place_of(path)
+        names = self.keyed.get(place) or (CONDITIONS_KEY if place and place[-1] == "conditions" else None)
+        return names if names is not None and unique(value, names) else None
+
+    def is_set(self, path: Path, value: Json) -> bool:
+        """Whether the list at the path is a set of scalars."""
+        return place_of(path) in self.sets and isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+    def may_append(self, path: Path) -> bool:
+        """Whether the server refuses a second entry with the same key, so that an append needs no test."""
+        return self.enforced is not None and place_of(path) in self.enforced
+
+    def declared(self, keys: Mapping[str, Sequence[str]]) -> Shapes:
+        """The same with lists that the caller declares to be keyed: {"referencingWorkloads": ("kind", "name")}, below status."""
+        more = {("status", *place.split(".")): tuple(names) for place, names in keys.items()}
+        return msgspec.structs.replace(self, keyed={**self.keyed, **more})
+
+
+def place_of(path: Path) -> Place:
+    """The member names of a path."""
+    return tuple(step for step in path if isinstance(step, str))
+
+
+def key_of(entry: Json, names: tuple[str, ...]) -> Key | None:
+    """The key of a list entry, or None when a key member is missing or no scalar."""
+    if not isinstance(entry, dict):
+        return None
+    fields = []
+    for name in sorted(names):
+        value = entry.get(name)
+        if value is None or isinstance(value, (dict, list)):
+            return None
+        fields.append((name, value))
+    return Key(tuple(fields))
+
+
+def unique(value: Json, names: tuple[str, ...]) -> bool:
+    """Whether every entry has a key and no key stands twice."""
+    if not isinstance(value, list):
+        return False
+    seen = set()
+    for entry in value:
+        key = key_of(entry, names)
+        if key is None or key in seen:
+            return False
+        seen.add(key)
+    return True

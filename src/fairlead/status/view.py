@@ -1,0 +1,314 @@
+"""The status as the caller edits it: mappings and sequences that record what was read and stage what was written.
+
+A value is read when the caller could have decided on it: scalars when fetched, containers when iterated, counted, compared or
+turned into plain data. Fetching a nested mapping reads nothing yet. A list is read, and written, as a whole; entries of keyed
+lists are reached by key (`entry`, `conditions`).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
+from typing import TYPE_CHECKING, Any, TypeVar, overload
+
+from ..objects.conditions import checked
+from ..objects.paths import Key, Path, Value, render
+from ..objects.paths import parse as parse_path
+from ..objects.tree import ABSENT, Json, same, thaw
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from .stage import Stage
+
+Model = TypeVar("Model")
+
+
+class MapView(MutableMapping[str, Any]):
+    """One object of the tree."""
+
+    __slots__ = ("_path", "_stage")
+
+    def __init__(self, stage: Stage, path: Path) -> None:
+        self._stage = stage
+        self._path = path
+
+    def __getitem__(self, name: str) -> Any:
+        found = self._stage.get((*self._path, name))
+        if isinstance(found, dict):
+            return MapView(self._stage, (*self._path, name))
+        if isinstance(found, list):
+            return ListView(self._stage, (*self._path, name))
+        _read(self._stage, (*self._path, name))
+        if found is ABSENT:
+            raise KeyError(name)
+        return found
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        if not isinstance(name, str):
+            raise TypeError(f"expected a member name (str), got {type(name).__name__} at {render(self._path)}")
+        self._stage.put((*self._path, name), plain(value, (*self._path, name)))
+
+    def __delitem__(self, name: str) -> None:
+        if self._stage.get((*self._path, name)) is ABSENT:
+            _read(self._stage, (*self._path, name))
+            raise KeyError(name)
+        self._stage.drop((*self._path, name))
+
+    def __contains__(self, name: object) -> bool:
+        return isinstance(name, str) and _read(self._stage, (*self._path, name)) is not ABSENT
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(list(self._read()))
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Mapping) and same(self._read(), plain(other, self._path))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._tree())
+
+    def pop(self, name: str, *default: Any) -> Any:
+        """Remove a member and give its plain value."""
+        found = _read(self._stage, (*self._path, name))
+        if found is ABSENT:
+            if default:
+                return default[0]
+            raise KeyError(name)
+        self._stage.drop((*self._path, name))
+        return thaw(found)
+
+    def clear(self) -> None:
+        """Remove every member that is there."""
+        for name in list(self._tree()):
+            self._stage.drop((*self._path, name))
+
+    def plain(self) -> dict[str, Any]:
+        """A dict of its own; counts as a read of everything below."""
+        copied: dict[str, Any] = thaw(self._read())
+        return copied
+
+    def _tree(self) -> dict[str, Any]:
+        found = self._stage.get(self._path)
+        return found if isinstance(found, dict) else {}
+
+    def _read(self) -> dict[str, Any]:
+        found = self._stage.read(self._path)
+        return found if isinstance(found, dict) else {}
+
+
+class ListView(MutableSequence[Any]):
+    """One list of the tree. Its length, its order and its entries are one decision, so any look reads all of it."""
+
+    __slots__ = ("_path", "_stage")
+
+    def __init__(self, stage: Stage, path: Path) -> None:
+        self._stage = stage
+        self._path = path
+
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Any]: ...
+    def __getitem__(self, index: int | slice) -> Any:
+        entries = self._read()
+        if isinstance(index, slice):
+            return thaw(entries[index])
+        found = entries[index]
+        place = range(len(entries))[index]
+        if isinstance(found, dict):
+            return MapView(self._stage, (*self._path, place))
+        return ListView(self._stage, (*self._path, place)) if isinstance(found, list) else found
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        entries = list(self._tree())
+        entries[index] = plain(value, self._path)
+        self._put(entries)
+
+    def __delitem__(self, index: Any) -> None:
+        entries = list(self._tree())
+        del entries[index]
+        self._put(entries)
+
+    def insert(self, index: int, value: Any) -> None:
+        """Insert an entry."""
+        entries = list(self._tree())
+        entries.insert(index, plain(value, self._path))
+        self._put(entries)
+
+    def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
+        """Sort in place."""
+        self._put(sorted(self._read(), key=key, reverse=reverse))
+
+    def __len__(self) -> int:
+        return len(self._read())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, (list, tuple, ListView)) and same(self._read(), plain(list(other), self._path))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return repr(self._tree())
+
+    def plain(self) -> list[Any]:
+        """A list of its own; counts as a read."""
+        copied: list[Any] = thaw(self._read())
+        return copied
+
+    def _put(self, entries: list[Any]) -> None:
+        self._stage.put(self._path, entries)
+
+    def _tree(self) -> list[Any]:
+        found = self._stage.get(self._path)
+        return found if isinstance(found, list) else []
+
+    def _read(self) -> list[Any]:
+        _read(self._stage, self._path)
+        return self._tree()
+
+
+class Conditions:
+    """The conditions of the object, by type."""
+
+    __slots__ = ("_path", "_stage")
+
+    def __init__(self, stage: Stage, path: Path) -> None:
+        self._stage = stage
+        self._path = path
+
+    def set(
+        self, type: str, status: bool | str | None, *, reason: str, message: str = "", observed_generation: int | None = None
+    ) -> None:
+        """Say True, False, or None for Unknown. The transition time moves only when that changes."""
+        fields = checked(type, status, reason=reason, message=message)
+        generation = self._stage.generation if observed_generation is None else observed_generation
+        if generation is not None:
+            fields["observedGeneration"] = generation
+        self._stage.set_condition(self._entry(type), fields)
+
+    def remove(self, type: str) -> None:
+        """Remove a condition; nothing happens when it is not there."""
+        self._stage.drop(self._entry(type))
+
+    def get(self, type: str) -> dict[str, Any] | None:
+        """The condition as a dict of its own, or None. Only this condition counts as read."""
+        found = self._stage.read(self._entry(type))
+        copied: dict[str, Any] | None = None if found is ABSENT else thaw(found)
+        return copied
+
+    def is_true(self, type: str) -> bool:
+        """Whether the condition stands at True."""
+        found = self._stage.read((*self._entry(type), "status"))
+        return bool(found == "True")
+
+    def types(self) -> list[str]:
+        """The types that are there; reads the whole list."""
+        return [entry["type"] for entry in self._all() if isinstance(entry, dict) and "type" in entry]
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        return iter(thaw(self._all()))
+
+    def __len__(self) -> int:
+        return len(self._all())
+
+    def __contains__(self, type: str) -> bool:
+        return self._stage.read(self._entry(type)) is not ABSENT
+
+    def __repr__(self) -> str:
+        return repr(self._stage.get(self._path) or [])
+
+    def _entry(self, type: str) -> Path:
+        return (*self._path, Key((("type", type),)))
+
+    def _all(self) -> list[Any]:
+        found = self._stage.read(self._path)
+        return found if isinstance(found, list) else []
+
+
+class Status(MapView):
+    """The status of one object, staged. The root of the views."""
+
+    __slots__ = ()
+
+    @property
+    def conditions(self) -> Conditions:
+        """Conditions by type."""
+        return Conditions(self._stage, (*self._path, "conditions"))
+
+    def entry(self, place: str, **key: Any) -> MapView:
+        """The entry of a keyed list, there or not: `status.entry("workloads", kind="Job", name="a")["ready"] = True`."""
+        steps = (*self._path, *parse_path(place), Key(tuple(sorted(key.items()))))
+        self._stage.shapes = self._stage.shapes.declared({".".join(s for s in parse_path(place) if isinstance(s, str)): tuple(key)})
+        return MapView(self._stage, steps)
+
+    def raise_to(self, path: str, floor: int) -> None:
+        """At least this: never lowers what another writer, or a newer reconcile, has put there."""
+        if not isinstance(floor, int) or isinstance(floor, bool):
+            raise TypeError(f"expected a whole number, got {type(floor).__name__} at {render((*self._path, *parse_path(path)))}")
+        self._stage.raise_to((*self._path, *parse_path(path)), floor)
+
+    def peek(self, path: str = "") -> Any:
+        """The value at the path without counting as a read, for logs; None when nothing is there."""
+        found = self._stage.get((*self._path, *parse_path(path)))
+        return None if found is ABSENT else thaw(found)
+
+    def load(self, model: type[Model]) -> Model:
+        """The status as a dataclass, msgspec or pydantic model; only the members the model declares count as read."""
+        from . import models
+
+        names = {alias: _read(self._stage, (*self._path, alias)) for alias in models.names(model)}
+        return models.load(model, {name: thaw(value) for name, value in names.items() if value is not ABSENT})
+
+    def store(self, instance: Any) -> None:
+        """Stage the members that the model declares; a member that is None, or left out, is removed."""
+        from . import models
+
+        for name, value in models.dump(instance).items():
+            path = (*self._path, name)
+            if value is None or value is ABSENT:
+                self._stage.drop(path)
+            else:
+                self._stage.put(path, plain(value, path))
+
+
+def _read(stage: Stage, path: Path) -> Json:
+    """Record a read at the path, or at the first list on the way that is not entered by key."""
+    stage.read(_whole(path))
+    return stage.get(path)
+
+
+def _whole(path: Path) -> Path:
+    for length, step in enumerate(path):
+        if isinstance(step, (int, Value)):
+            return path[:length]
+    return path
+
+
+def plain(value: Any, at: Path) -> Json:
+    """A private JSON tree of what the caller gave; what is no JSON is refused with its path."""
+    if value is None or isinstance(value, (bool, str)):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        if not math.isfinite(value):
+            raise ValueError(f"expected a finite number, got {value} at {render(at)}")
+        return int(value) if value.is_integer() and abs(value) < 2**63 else value
+    if isinstance(value, Mapping):
+        for name in value:
+            if not isinstance(name, str):
+                raise TypeError(f"expected member names of type str, got {type(name).__name__} at {render(at)}")
+        return {name: plain(member, (*at, name)) for name, member in value.items()}
+    if isinstance(value, (list, tuple, ListView)):
+        return [plain(member, (*at, index)) for index, member in enumerate(value)]
+    raise TypeError(f"expected a JSON value, got {type(value).__name__} at {render(at)}")
+
+
+def guard_paths(texts: Iterable[str] | Sequence[str]) -> tuple[Path, ...]:
+    """The paths of `guard=[...]`."""
+    return tuple(parse_path(text) for text in texts)

@@ -1,0 +1,314 @@
+"""The two writers: the same verbs, blocking and awaited. Everything they decide is in `core` and `conversation`.
+
+    session     stage in memory, write once when the block ends
+    mutate      one call: the function edits the status, and runs again when what it looked at has changed
+    create_once exactly one winner; the losers get the winner's value
+    edit        spec and metadata of the same object, always guarded
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from .core import Core, Open, Settings
+from .effects import run, run_async
+from .strategies import COMPARE, Strategy
+from .view import MapView, Status
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from types import TracebackType
+
+    from ..wire import AsyncTransport, Transport
+    from .claims import Claims
+    from .conversation import Budget
+    from .effects import Conversation
+    from .hooks import Hook
+    from .outcome import Made, Outcome
+
+Result = TypeVar("Result")
+FLUSH, DISCARD = "flush", "discard"
+
+
+def _utc_now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def _chance() -> float:
+    import random
+
+    return random.random()
+
+
+def _settings(
+    field_manager: str, strategy: Strategy, keys: Mapping[str, Sequence[str]] | None, budget: Budget | None, timeout: float | None,
+    now: Callable[[], str] | None, chance: Callable[[], float] | None,
+) -> Settings:  # fmt: skip
+    from .conversation import Budget
+
+    return Settings(
+        field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
+        budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance, seconds=time.monotonic,
+    )  # fmt: skip
+
+
+class _Writer:
+    """The arguments of both writers."""
+
+    def __init__(
+        self,
+        *,
+        field_manager: str,
+        strategy: Strategy = COMPARE,
+        claims: Mapping[str, Sequence[str]] | None = None,
+        registry: Claims | None = None,
+        keys: Mapping[str, Sequence[str]] | None = None,
+        hooks: Iterable[Hook] = (),
+        budget: Budget | None = None,
+        timeout: float | None = 30.0,
+        now: Callable[[], str] | None = None,
+        chance: Callable[[], float] | None = None,
+    ) -> None:
+        self._core = Core(_settings(field_manager, strategy, keys, budget, timeout, now, chance), claims, registry, hooks)
+
+    def _open(self, obj: Any, guard: Sequence[str] = ()) -> Open:
+        tree, lossy = self._plain(obj)
+        return self._core.open(tree, guard, lossy)
+
+    def _plain(self, obj: Any) -> tuple[Any, bool]:
+        """The object as a tree, and whether that lost something. Overridden where clients' own objects are known."""
+        return obj, False
+
+
+class StatusWriter(_Writer):
+    """Writes status over a blocking transport."""
+
+    def __init__(self, transport: Transport, *, sleep: Callable[[float], object] = time.sleep, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._transport = transport
+        self._sleep = sleep
+
+    def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> Session:
+        """Stage in memory; one request when the block ends, none when nothing changed."""
+        return Session(self, self._open(obj, guard), strategy, on_error)
+
+    def mutate(self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None) -> Outcome:
+        """`fn(status)` edits it; it may run twice: again on the live object when something it looked at has changed."""
+        opened = self._open(obj, guard)
+        return self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
+
+    def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
+        """Fill `status.<slot>` with what `build(object)` gives, unless somebody has: then that is what you get."""
+        return self._run(self._core.create_once(self._open(obj), slot, build, fence))
+
+    def edit(self, obj: Any, fn: Callable[[MapView], object], *, strategy: Strategy = COMPARE) -> Outcome:
+        """`fn(object)` edits spec and metadata; a conflict is raised."""
+        opened = self._open(obj)
+        opened.subresource = ""
+        return self._run(self._core.edit(opened, MapView(opened.stage, ()), fn, strategy))
+
+    def add_finalizer(self, obj: Any, name: str) -> Outcome:
+        """Add a finalizer, if it is not there."""
+        return self.edit(obj, lambda view: _add_finalizer(view, name))
+
+    def remove_finalizer(self, obj: Any, name: str) -> Outcome:
+        """Remove a finalizer, if it is there."""
+        return self.edit(obj, lambda view: _remove_finalizer(view, name))
+
+    def _run(self, conversation: Conversation[Result]) -> Result:
+        return run(conversation, self._transport, self._sleep, self._core.settings.timeout)
+
+
+class SessionStatus(Status):
+    """The status inside a session."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__(session.opened.stage, ("status",))
+        self._session = session
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What came of the last flush; None before it."""
+        return self._session.outcome
+
+    def flush(self) -> Outcome:
+        """Write now, before anything acts on it; the session goes on from what the server has."""
+        return self._session.flush()
+
+    def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
+        """As the writer's; what is staged is flushed first, and the session goes on from what the server has."""
+        return self._session.create_once(slot, build, fence)
+
+
+class Session:
+    """`with writer.session(obj) as status`."""
+
+    def __init__(self, writer: StatusWriter, opened: Open, strategy: Strategy | None, on_error: str) -> None:
+        self._writer = writer
+        self.opened = opened
+        self._strategy = strategy
+        self._on_error = _checked(on_error)
+        self.outcome: Outcome | None = None
+
+    def __enter__(self) -> SessionStatus:
+        return SessionStatus(self)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if _discards(error, self._on_error):
+            return
+        try:
+            self.flush()
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(f"and the status could not be written: {failure}")
+
+    def flush(self) -> Outcome:
+        """Write what is staged."""
+        self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        return self.outcome
+
+    def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
+        """Flush, then fill the slot."""
+        self.flush()
+        return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+
+
+class AsyncStatusWriter(_Writer):
+    """Writes status over an async transport."""
+
+    def __init__(self, transport: AsyncTransport, *, sleep: Callable[[float], Awaitable[object]] | None = None, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._transport = transport
+        self._sleep = sleep
+
+    def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> AsyncSession:
+        """Stage in memory; one request when the block ends, none when nothing changed."""
+        return AsyncSession(self, self._open(obj, guard), strategy, on_error)
+
+    async def mutate(
+        self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None
+    ) -> Outcome:
+        """`fn(status)`, a function or a coroutine function, edits it; it may run twice."""
+        opened = self._open(obj, guard)
+        return await self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
+
+    async def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
+        """Fill `status.<slot>` with what `build(object)` gives, unless somebody has: then that is what you get."""
+        return await self._run(self._core.create_once(self._open(obj), slot, build, fence))
+
+    async def edit(self, obj: Any, fn: Callable[[MapView], object], *, strategy: Strategy = COMPARE) -> Outcome:
+        """`fn(object)` edits spec and metadata; a conflict is raised."""
+        opened = self._open(obj)
+        opened.subresource = ""
+        return await self._run(self._core.edit(opened, MapView(opened.stage, ()), fn, strategy))
+
+    async def add_finalizer(self, obj: Any, name: str) -> Outcome:
+        """Add a finalizer, if it is not there."""
+        return await self.edit(obj, lambda view: _add_finalizer(view, name))
+
+    async def remove_finalizer(self, obj: Any, name: str) -> Outcome:
+        """Remove a finalizer, if it is there."""
+        return await self.edit(obj, lambda view: _remove_finalizer(view, name))
+
+    async def _run(self, conversation: Conversation[Result]) -> Result:
+        sleep = self._sleep
+        if sleep is None:
+            import asyncio
+
+            sleep = asyncio.sleep
+        return await run_async(conversation, self._transport, sleep, self._core.settings.timeout)
+
+
+class AsyncSessionStatus(Status):
+    """The status inside an async session."""
+
+    __slots__ = ("_session",)
+
+    def __init__(self, session: AsyncSession) -> None:
+        super().__init__(session.opened.stage, ("status",))
+        self._session = session
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """What came of the last flush; None before it."""
+        return self._session.outcome
+
+    async def flush(self) -> Outcome:
+        """Write now, before anything acts on it; the session goes on from what the server has."""
+        return await self._session.flush()
+
+    async def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
+        """As the writer's; what is staged is flushed first, and the session goes on from what the server has."""
+        return await self._session.create_once(slot, build, fence)
+
+
+class AsyncSession:
+    """`async with writer.session(obj) as status`."""
+
+    def __init__(self, writer: AsyncStatusWriter, opened: Open, strategy: Strategy | None, on_error: str) -> None:
+        self._writer = writer
+        self.opened = opened
+        self._strategy = strategy
+        self._on_error = _checked(on_error)
+        self.outcome: Outcome | None = None
+
+    async def __aenter__(self) -> AsyncSessionStatus:
+        return AsyncSessionStatus(self)
+
+    def __enter__(self) -> AsyncSessionStatus:
+        raise TypeError("use 'async with', not 'with': this session belongs to an AsyncStatusWriter")
+
+    def __exit__(self, *_: object) -> None: ...
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if _discards(error, self._on_error):
+            return
+        try:
+            await self.flush()
+        except Exception as failure:
+            if error is None:
+                raise
+            error.add_note(f"and the status could not be written: {failure}")
+
+    async def flush(self) -> Outcome:
+        """Write what is staged."""
+        self.outcome = await self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        return self.outcome
+
+    async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
+        """Flush, then fill the slot."""
+        await self.flush()
+        return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+
+
+def _checked(on_error: str) -> str:
+    if on_error not in (FLUSH, DISCARD):
+        raise ValueError(f"expected on_error to be 'flush' or 'discard', got {on_error!r}")
+    return on_error
+
+
+def _discards(error: BaseException | None, on_error: str) -> bool:
+    """Cancellation and the like discard; a failed reconcile must be able to say so."""
+    return error is not None and (on_error == DISCARD or not isinstance(error, Exception))
+
+
+def _finalizers(view: MapView) -> list[str]:
+    """Not recorded as read: a finalizer is added or removed whatever the others are."""
+    found = view._stage.get(("metadata", "finalizers"))
+    return found if isinstance(found, list) else []
+
+
+def _add_finalizer(view: MapView, name: str) -> None:
+    current = _finalizers(view)
+    if name not in current:
+        view._stage.put(("metadata", "finalizers"), [*current, name])
+
+
+def _remove_finalizer(view: MapView, name: str) -> None:
+    current = _finalizers(view)
+    if name in current:
+        view._stage.put(("metadata", "finalizers"), [item for item in current if item != name])
