@@ -94,7 +94,7 @@ class HttpTransport:
 
     def _all_headers(self, request: Request) -> dict[str, str]:
         typed = {"Content-Type": request.content_type} if request.content_type else {}
-        return {**self._headers, **typed, **request.headers}
+        return {**self._headers, **typed, **{name.title(): value for name, value in request.headers.items()}}
 
 
 def _headers(response: http.client.HTTPResponse) -> dict[str, str]:

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 from fairlead.testing.differential.canonical import Canon
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairlead.testing.differential.conversations import Conversation
     from fairlead.testing.differential.runner import Run
 
@@ -27,8 +29,10 @@ class Difference:
     signature: str
 
 
-def first_difference(conversation: Conversation, left: Run, right: Run, namespaces: tuple[str, str]) -> Difference | None:
-    """None when the runs agree."""
+def first_difference(
+    conversation: Conversation, left: Run, right: Run, namespaces: tuple[str, str], excused: Callable[[Difference], bool]
+) -> Difference | None:
+    """None when the runs agree. An excused difference is passed over."""
     canons = Canon(left, namespaces[0]), Canon(right, namespaces[1])
     for index, (one, two) in enumerate(zip(left.heard, right.heard, strict=True)):
         answers = canons[0].answer(index, one), canons[1].answer(index, two)
@@ -36,7 +40,9 @@ def first_difference(conversation: Conversation, left: Run, right: Run, namespac
         if found is not None:
             step = conversation.steps[index]
             what = f"{step.method} {step.type} {step.path.split('/')[3:]}"
-            return _difference(index, what, found, answers)
+            difference = _difference(index, what, found, answers)
+            if not excused(difference):
+                return difference
     if left.events_error != right.events_error:
         return Difference(
             None, "watch", left.events_error, right.events_error, None, None, f"watch {left.events_error} {right.events_error}"

@@ -96,7 +96,14 @@ class Session:
         self._namespaces += 1
         namespaces = f"ns-{self._stamp}-{self._namespaces}-l", f"ns-{self._stamp}-{self._namespaces}-r"
         runs = self.left.hold(made, namespaces[0]), self.right.hold(made, namespaces[1])
-        return first_difference(made, *runs, namespaces), runs
+        return first_difference(made, *runs, namespaces, self._excused), runs
+
+    def _excused(self, difference: Difference) -> bool:
+        """Whether docs/limits names the difference; counted when it does."""
+        limit = known.limit(difference)
+        if limit is not None:
+            self.tally.explained[limit] = self.tally.explained.get(limit, 0) + 1
+        return limit is not None
 
     def judge_and_keep(self, made: Conversation) -> None:
         """One conversation of the tally; a difference of a new kind is shrunk and reported at once."""
@@ -104,10 +111,6 @@ class Session:
         self.tally.conversations += 1
         self.tally.operations += len(made.steps)
         if difference is None:
-            return
-        excuse = known.limit(difference)
-        if excuse is not None:
-            self.tally.explained[excuse] = self.tally.explained.get(excuse, 0) + 1
             return
         if difference.signature in self.tally.findings:
             self.tally.findings[difference.signature].count += 1
