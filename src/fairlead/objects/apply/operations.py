@@ -6,8 +6,8 @@ the `merge.Updater` of structured-merge-diff. What the caller must see to:
 - `new` is the decoded, pruned and defaulted body *before* the kind's strategy resets what this subresource may not change; that
   is what `ignored` is for (CRD with a status subresource: `status` on the main resource, `metadata` and `spec` on /status).
 - A create passes live=ABSENT. Entries start from `managed.requested(...)`, which reads what a body says in managedFields.
-- An apply to a missing object passes live=ABSENT and NOBODY. Before: 422 without fieldManager, its length and characters
-  (`naming.manager_errors`); 400 for a body of another apiVersion or kind, or with managedFields in it (`refused_patch`).
+- An apply to a missing object passes live=ABSENT and NOBODY. Before: 422 for a bad manager (`naming.manager_errors`); 400 for a
+  body of another apiVersion or kind, or with managedFields in it (`refused_patch`).
 - After an apply the caller defaults the result, and calls `managed.without_new_times` right before it stores, for every verb.
 - `ApplyFailed` is a plain error of the server: a 500, with `str(error)` for its message.
 """
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from ..fieldset import EMPTY, FieldSet, join
 from ..tree import ABSENT
+from . import lastapplied
 from .collect import collect
 from .compare import Comparison, compare
 from .conflicts import ApplyConflict, ApplyFailed
@@ -26,7 +27,7 @@ from .managed import APPLY, NOBODY, UPDATE, Entry, Managed, Owner, owner, second
 from .merge import merge
 from .prune import prune
 from .reconcile import reconciled
-from .values import TypedErrors, equal
+from .values import TypedErrors, equal, prefixed
 from .versions import Version, World
 
 if TYPE_CHECKING:
@@ -70,6 +71,7 @@ def updated(
     schema: Schema,
     ignored: FieldSet = EMPTY,
     versions: Mapping[str, Version] = {},
+    forgets_versions: bool = False,
 ) -> Managed:
     """Who owns what after a create, replace or patch made `new` out of `live`.
 
@@ -79,7 +81,7 @@ def updated(
     before, after = _bare(live), _bare(new)
     if not managed and before.get("metadata", {}).get("uid"):
         return managed
-    world = World(api_version, schema, ignored, versions)
+    world = World(api_version, schema, ignored, versions, forgets_versions)
     try:
         return _capped(_updated(world, before, after, managed, owner(manager, UPDATE, api_version, subresource), time))
     except TypedErrors:
@@ -99,6 +101,7 @@ def applied(
     force: bool = False,
     ignored: FieldSet = EMPTY,
     versions: Mapping[str, Version] = {},
+    forgets_versions: bool = False,
 ) -> tuple[Json, Managed]:
     """The object that the applied configuration makes of `live`, and who owns what then. `live` itself when nothing changes.
 
@@ -106,27 +109,62 @@ def applied(
     someone else owns it. A field that others own with another value: ApplyConflict, or with `force` theirs no more.
     """
     before = _bare(live)
-    world = World(api_version, schema, ignored, versions)
+    world = World(api_version, schema, ignored, versions, forgets_versions)
+    who = owner(manager, APPLY, api_version, subresource)
     try:
         if not managed:
-            managed = _updated(world, {}, before, managed, owner(_BEFORE_FIRST_APPLY, UPDATE, api_version, subresource), time)
-        return _applied(world, before, patch, managed, owner(manager, APPLY, api_version, subresource), time, force)
+            managed = _first(world, before, owner(_BEFORE_FIRST_APPLY, UPDATE, api_version, subresource), time)
+        if manager != lastapplied.MANAGER:
+            return _applied(world, before, patch, managed, who, time, force)
+        return _applied_by_kubectl(world, before, patch, managed, who, time, force)
     except TypedErrors as error:
         raise ApplyFailed(str(error)) from error
+
+
+def _first(world: World, before: Json, who: Owner, time: str) -> Managed:
+    """Nobody is known to own anything: all that is there belongs to an updater of old."""
+    with prefixed(f"failed to create manager for existing fields: failed to convert new object ({_place(before)}) to smd typed: "):
+        return _updated(world, {}, before, NOBODY, who, time)
+
+
+def _applied_by_kubectl(
+    world: World, before: Json, patch: Json, managed: Managed, who: Owner, time: str, force: bool
+) -> tuple[Json, Managed]:
+    """An apply that takes over what client-side apply managed, and keeps its annotation up to date."""
+    try:
+        after, entries = _applied(world, before, patch, managed, who, time, force)
+    except ApplyConflict as conflict:
+        allowed = lastapplied.taken_over(before, world.type, world.api_version)
+        left = {one: fields for one, lost in conflict.lost.items() if (fields := lost.difference(allowed))}
+        if left:
+            raise ApplyConflict(left) from None
+        after, entries = _applied(world, before, patch, managed, who, time, True)
+    return lastapplied.renewed(after, patch), entries
+
+
+def refused_patch(patch: Json, api_version: str, kind: str) -> str | None:
+    """Why the server answers 400 to this configuration: its message, or None."""
+    given_version, given_kind = patch.get("apiVersion") or "", patch.get("kind") or ""
+    if (given_version, given_kind) != (api_version, kind):
+        group, _, version = given_version.rpartition("/")
+        return f"invalid object type: {group}/{version}, Kind={given_kind}"
+    metadata = patch.get("metadata")
+    if isinstance(metadata, dict) and metadata.get("managedFields") is not None:
+        return "metadata.managedFields must be nil"
+    return None
 
 
 def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Owner, time: str, force: bool) -> tuple[Json, Managed]:
     _conforming("patch", patch, world, duplicates=False)
     _conforming("live", before, world, duplicates=True)
     entries = _reconciled(world, before, managed)
-    try:
+    with prefixed("failed to merge config: "):
         merged = merge(before, patch, world.type)
-    except TypedErrors as error:
-        raise ApplyFailed(f"failed to merge config: {error}") from error
     last = entries.get(who)
     claimed = collect(patch, world.type).recursive_difference(world.ignored)
     entries[who] = Entry(world.api_version, claimed, last.time if last is not None else None)
-    after = prune(world, merged, entries, last)
+    with prefixed("failed to prune fields: "):
+        after = prune(world, merged, entries, last)
     comparison = compare(before, after, world.type).without(world.ignored)
     rest, lost = _without_changed(world, before, after, entries, comparison, who)
     if lost and not force:
@@ -141,10 +179,8 @@ def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Own
 
 
 def _conforming(name: str, tree: Json, world: World, *, duplicates: bool) -> None:
-    try:
+    with prefixed(f"failed to create typed {name} object ({_place(tree)}): "):
         conform(tree, world.type, duplicates=duplicates)
-    except TypedErrors as error:
-        raise ApplyFailed(f"failed to create typed {name} object ({_place(tree)}): {error}") from error
 
 
 def _place(tree: Json) -> str:
@@ -231,7 +267,8 @@ def _without_changed(
 
 def _compared_at(world: World, before: Json, after: Json, api_version: str) -> Comparison:
     old, type_ = world.at(before, api_version)
-    new, _ = world.at(after, api_version)
+    with prefixed("failed to convert new object: "):
+        new, _ = world.at(after, api_version)
     return compare(old, new, type_).without(world.versions[api_version].ignored)
 
 
@@ -261,4 +298,4 @@ def _capped(managed: Managed) -> Managed:
     return Managed(entries, settled=managed.settled, known=managed.known)
 
 
-__all__ = ["ApplyConflict", "ApplyFailed", "Version", "applied", "updated"]
+__all__ = ["ApplyConflict", "ApplyFailed", "Version", "applied", "refused_patch", "updated"]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from ..fieldset import EMPTY
 from .collect import collect, with_named
 from .remove import remove
+from .values import prefixed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -25,7 +26,8 @@ def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entr
     """The merged object without what was left; `entries` already hold the new claims, `last` the ones before."""
     if last is None or not last.fields or not world.has(last.api_version):
         return merged
-    at_last, type_ = world.at(merged, last.api_version)
+    with prefixed("failed to convert merged object to last applied version: "):
+        at_last, type_ = world.at(merged, last.api_version)
     before = with_named(last.fields, type_)
     pruned = remove(at_last, before, type_)
     if pruned is at_last:
@@ -43,7 +45,8 @@ def _with_owned(world: World, merged: Json, pruned: Json, first: str, entries: M
         owned[entry.api_version] = owned.get(entry.api_version, EMPTY).union(entry.fields)
     for version in sorted(filter(world.has, owned), key=lambda one: (one != first, one)):
         fields = owned[version]
-        merged, type_ = world.at(merged, version)
+        with prefixed(f"failed add back owned items: failed to convert merged object at version {version}: "):
+            merged, type_ = world.at(merged, version)
         pruned, _ = world.at(pruned, version)
         kept = with_named(collect(pruned, type_), type_).union(with_named(fields, type_))
         pruned = remove(merged, with_named(collect(merged, type_), type_).difference(kept), type_)

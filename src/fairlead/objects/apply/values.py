@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,8 @@ from .. import paths
 from ..paths import Key, Value
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..tree import Json
     from .types import ListType, Type
 
@@ -20,6 +23,15 @@ class TypedErrors(Exception):
         texts = [f"{path}: {message}" if path else message for path, message in errors]
         super().__init__(texts[0] if len(texts) == 1 else "\n".join(["errors:", *(f"  {text}" for text in texts)]))
         self.errors = errors
+
+
+@contextmanager
+def prefixed(text: str) -> Iterator[None]:
+    """Says what was being done when a value turned out not to have its form."""
+    try:
+        yield
+    except TypedErrors as error:
+        raise TypedErrors([("", text + str(error))]) from error
 
 
 def equal(left: Json, right: Json) -> bool:

@@ -9,6 +9,7 @@ import msgspec
 from ..fieldset import EMPTY, FieldSet
 from .conform import conform
 from .types import Type, root_type
+from .values import TypedErrors
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -27,15 +28,20 @@ class Version(msgspec.Struct, frozen=True, eq=False):
 class World:
     """The version that is written through, the others, and what a write through this version and subresource cannot own."""
 
-    def __init__(self, api_version: str, schema: Schema, ignored: FieldSet, versions: Mapping[str, Version]) -> None:
+    def __init__(self, api_version: str, schema: Schema, ignored: FieldSet, versions: Mapping[str, Version], forgets: bool) -> None:
         self.api_version = api_version
         self.type = root_type(schema)
         self.ignored = ignored
         self.versions = versions
+        self.forgets = forgets
 
     def has(self, api_version: str) -> bool:
-        """Whether objects can be had at this version."""
-        return api_version == self.api_version or api_version in self.versions
+        """Whether objects can be had at this version. Of a version that is gone, built-in kinds forget the entries; others fail."""
+        if api_version == self.api_version or api_version in self.versions:
+            return True
+        if self.forgets:
+            return False
+        raise TypedErrors([("", f"request to convert CR to an invalid group/version: {api_version}")])
 
     def at(self, tree: Json, api_version: str) -> tuple[Json, Type]:
         """The object at a version, and its type there. Conversion strategy None: only apiVersion changes, but the rest must fit."""
