@@ -85,11 +85,12 @@ def test_custom_kinds_without_columns_show_their_age() -> None:
 
 def test_rows_carry_what_was_asked_for() -> None:
     """Rows carry metadata, the whole object, or nothing; a list's own metadata stays on the table."""
-    listed = {"metadata": {"resourceVersion": "7", "continue": "c", "remainingItemCount": 3}, "items": [{"metadata": {"name": "a"}, "spec": 1}]}
+    meta = {"resourceVersion": "7", "continue": "c", "remainingItemCount": 3}
+    listed: dict[str, Any] = {"metadata": meta, "items": [{"metadata": {"name": "a"}, "spec": 1}]}
     made = {include: tables.table(_custom(), "v1", listed, include=include, now=NOW) for include in ("Metadata", "Object", "None")}
-    assert made["None"]["metadata"] == {"resourceVersion": "7", "continue": "c", "remainingItemCount": 3}
+    assert made["None"]["metadata"] == meta
     assert made["None"]["rows"][0]["object"] is None
-    assert made["Object"]["rows"][0]["object"] == listed["items"][0]  # type: ignore[index]
+    assert made["Object"]["rows"][0]["object"] == listed["items"][0]
     partial = {"kind": "PartialObjectMetadata", "apiVersion": "meta.k8s.io/v1", "metadata": {"name": "a"}}
     assert made["Metadata"]["rows"][0]["object"] == partial
 
@@ -107,7 +108,9 @@ def test_ages_lose_precision_as_they_grow(seconds: int, shown: str) -> None:
     assert age(seconds) == shown
 
 
-@pytest.mark.parametrize(("timestamp", "shown"), [("", "<unknown>"), (None, "<unknown>"), ("yesterday", "<invalid>"), ("2027-01-15", "<invalid>")])
+@pytest.mark.parametrize(
+    ("timestamp", "shown"), [("", "<unknown>"), (None, "<unknown>"), ("yesterday", "<invalid>"), ("2027-01-15", "<invalid>")]
+)
 def test_timestamps_that_are_none_are_said_to_be(timestamp: str | None, shown: str) -> None:
     """A missing time is unknown, and what is no time is invalid."""
     assert since(timestamp, NOW) == shown
