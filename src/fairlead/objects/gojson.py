@@ -14,6 +14,7 @@ import codecs
 import json
 import math
 import re
+from operator import is_
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -102,10 +103,10 @@ def duplicates(data: bytes, tree: Json = None) -> list[str]:
             return []
         json.loads(data, object_pairs_hook=_refuse_twins)
     except _Twins:
-        return list(_complaints(decode_pairs(data)))
+        return complaints(decode_pairs(data))
     except (ValueError, RecursionError, msgspec.MsgspecError):
         decode(data)  # raises what is wrong with it, if anything is
-        return list(_complaints(decode_pairs(data)))
+        return complaints(decode_pairs(data))
     return []
 
 
@@ -217,12 +218,8 @@ def _rebuilt(tree: Json, change: _Change, text: bool = True) -> Json:
         return tree if untouched else members
     if kind is list:
         entries = [change(entry) for entry in tree]
-        return tree if all(map(_is, entries, tree)) else entries
+        return tree if all(map(is_, entries, tree)) else entries
     return _whole(tree) if text and kind is str else tree
-
-
-def _is(left: Json, right: Json) -> bool:
-    return left is right
 
 
 class _Twins(Exception):
@@ -234,9 +231,10 @@ def _refuse_twins(pairs: list[tuple[str, Json]]) -> None:
         raise _Twins
 
 
-def _complaints(tree: Json) -> Iterator[str]:
-    paths = list(dict.fromkeys(_twins(tree, "")))
-    return (f"duplicate field {gotext.quoted(path)}" for path in paths[:_MOST_STRICT_ERRORS])
+def complaints(tree: Json, at: str = "") -> list[str]:
+    """The same, for a value decoded to `Pairs` that stands at this path."""
+    paths = list(dict.fromkeys(_twins(tree, at)))
+    return [f"duplicate field {gotext.quoted(path)}" for path in paths[:_MOST_STRICT_ERRORS]]
 
 
 def _twins(tree: Json, at: str) -> Iterator[str]:

@@ -1,0 +1,107 @@
+"""The one list that every controller writes: `status.conditions`.
+
+Called by the writer for `status.conditions.set(...)` and by components. Entries are keyed by `type`; whatever else stands in the
+list, and its order, is kept. Times are arguments. Every function returns a new list, or the very same one when nothing changes.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from ..errors import Cause, Invalid
+from .tree import same
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .tree import Json
+
+#: The API's limit for a message; longer ones are cut, because losing the end of a text is better than losing the write.
+MAX_MESSAGE_BYTES = 32768
+
+_REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
+_MAX_REASON = 1024
+_NAME = re.compile(r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])")
+_MAX_NAME = 316
+_STATUSES: dict[bool | None, str] = {True: "True", False: "False", None: "Unknown"}
+
+
+def get(conditions: Sequence[Json], type: str) -> dict[str, Json] | None:
+    """The condition of that type, or None. The first one, where the list holds two."""
+    return next((entry for entry in conditions if isinstance(entry, dict) and entry.get("type") == type), None)
+
+
+def types(conditions: Sequence[Json]) -> list[str]:
+    """The types in the list, in its order."""
+    return [entry["type"] for entry in conditions if isinstance(entry, dict) and isinstance(entry.get("type"), str)]
+
+
+def is_true(conditions: Sequence[Json], type: str) -> bool:
+    """Whether the condition is there and its status is True."""
+    return (get(conditions, type) or {}).get("status") == "True"
+
+
+def put(
+    conditions: list[Json],
+    type: str,
+    status: bool | None,
+    *,
+    reason: str,
+    message: str = "",
+    now: str,
+    observed_generation: int | None = None,
+) -> list[Json]:
+    """The list with this condition in it: in its place, or at the end.
+
+    lastTransitionTime becomes `now` only when the status flips (or was never there); observedGeneration is never lowered; members
+    of the entry that are not ours stay. `status`: True, False, or None for Unknown. Raises Invalid before the server would.
+    """
+    _check(type, status, reason)
+    before = get(conditions, type)
+    after = {**(before or {"type": type}), "status": _STATUSES[status], "reason": reason, "message": cut(message)}
+    flipped = before is None or before.get("status") != after["status"]
+    if flipped or not after.get("lastTransitionTime"):
+        after["lastTransitionTime"] = now
+    if observed_generation is not None:
+        after["observedGeneration"] = max(observed_generation, _generation(before))
+    if before is None:
+        return [*conditions, after]
+    if same(before, after):
+        return conditions
+    return [after if entry is before else entry for entry in conditions]
+
+
+def remove(conditions: list[Json], type: str) -> list[Json]:
+    """The list without the condition of that type."""
+    kept = [entry for entry in conditions if not (isinstance(entry, dict) and entry.get("type") == type)]
+    return conditions if len(kept) == len(conditions) else kept
+
+
+def cut(message: str) -> str:
+    """The message, no longer than the API takes, and never cut inside a character."""
+    data = message.encode("utf-8", "surrogatepass")
+    if len(data) <= MAX_MESSAGE_BYTES:
+        return message
+    return data[:MAX_MESSAGE_BYTES].decode("utf-8", "ignore")
+
+
+def _generation(entry: dict[str, Json] | None) -> int:
+    seen = (entry or {}).get("observedGeneration")
+    return seen if isinstance(seen, int) else 0
+
+
+def _check(type: str, status: bool | None, reason: str) -> None:
+    if not isinstance(type, str) or len(type) > _MAX_NAME or _NAME.fullmatch(type) is None:
+        raise _wrong(
+            "type", type, type, f"a name of letters, digits, '-', '_' and '.', with an optional DNS prefix and '/', up to {_MAX_NAME}"
+        )
+    if status is not None and not isinstance(status, bool):
+        raise _wrong("status", type, status, "True, False, or None for Unknown")
+    if not isinstance(reason, str) or len(reason) > _MAX_REASON or _REASON.fullmatch(reason) is None:
+        raise _wrong("reason", type, reason, f"one CamelCase word for machines, matching {_REASON.pattern}, up to {_MAX_REASON}")
+
+
+def _wrong(field: str, type: str, got: object, expected: str) -> Invalid:
+    text = f"condition {type!r}: expected {field} to be {expected}; got {got!r}"
+    return Invalid(text, [Cause("FieldValueInvalid", text, f"status.conditions[{type}].{field}")])
