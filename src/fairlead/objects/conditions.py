@@ -57,19 +57,32 @@ def put(
     lastTransitionTime becomes `now` only when the status flips (or was never there); observedGeneration is never lowered; members
     of the entry that are not ours stay. `status`: True, False, or None for Unknown. Raises Invalid before the server would.
     """
-    _check(type, status, reason)
-    before = get(conditions, type)
-    after = {**(before or {"type": type}), "status": _STATUSES[status], "reason": reason, "message": cut(message)}
-    flipped = before is None or before.get("status") != after["status"]
-    if flipped or not after.get("lastTransitionTime"):
-        after["lastTransitionTime"] = now
+    fields = said(type, status, reason=reason, message=message)
     if observed_generation is not None:
-        after["observedGeneration"] = max(observed_generation, _generation(before))
+        fields["observedGeneration"] = observed_generation
+    before = get(conditions, type)
+    after = settled(before, fields, now)
     if before is None:
         return [*conditions, after]
-    if same(before, after):
-        return conditions
-    return [after if entry is before else entry for entry in conditions]
+    return conditions if after is before else [after if entry is before else entry for entry in conditions]
+
+
+def said(type: str, status: bool | None, *, reason: str, message: str = "") -> dict[str, Json]:
+    """What a condition shall say, checked: the members that do not depend on what it said before."""
+    _check(type, status, reason)
+    return {"type": type, "status": _STATUSES[status], "reason": reason, "message": cut(message)}
+
+
+def settled(before: Json, fields: dict[str, Json], now: str) -> dict[str, Json]:
+    """The entry, given what stood there: its time moves only when its status does, its generation never goes back, and members
+    that are not ours stay. The very same entry when it says all that already."""
+    entry = before if isinstance(before, dict) else {}
+    after = {**entry, **fields}
+    if "observedGeneration" in fields:
+        after["observedGeneration"] = max(fields["observedGeneration"], _generation(entry))
+    if entry.get("status") != after["status"] or not entry.get("lastTransitionTime"):
+        after["lastTransitionTime"] = now
+    return entry if same(entry, after) else after
 
 
 def remove(conditions: list[Json], type: str) -> list[Json]:

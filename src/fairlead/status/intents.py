@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
+from ..objects.conditions import settled
 from ..objects.paths import Key, Path, Value, find
 from ..objects.tree import ABSENT, Json, same
 from .shapes import Shapes, key_of
@@ -106,18 +107,6 @@ def applied(intents: Iterable[Intent], snapshot: Json) -> Json:
             case Condition(path, fields, now):
                 tree = _put(tree, path, settled(find(tree, path), fields, now))
     return tree
-
-
-def settled(entry: Json, fields: dict[str, Json], now: str) -> Json:
-    """The entry of a condition: its time moves only when its status does, its generation never goes back, unknown members stay."""
-    before = entry if isinstance(entry, dict) else {}
-    after = {**before, **fields}
-    seen = before.get("observedGeneration")
-    if isinstance(seen, int) and isinstance(fields.get("observedGeneration"), int) and seen > fields["observedGeneration"]:
-        after["observedGeneration"] = seen
-    if before.get("status") != fields["status"] or not before.get("lastTransitionTime"):
-        after["lastTransitionTime"] = now
-    return entry if same(before, after) and isinstance(entry, dict) else after
 
 
 def _put(tree: Json, path: Path, value: Json) -> Json:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..objects.conditions import settled
 from ..objects.paths import Key, Path, find
 from ..objects.tree import ABSENT, Absent, Json, same
-from .intents import Condition, Drop, Intent, Put, Raise, _drop, _put, derive, settled
+from .intents import Condition, Drop, Intent, Put, Raise, _drop, _put, derive
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

@@ -11,7 +11,7 @@ import math
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..objects.conditions import checked
+from ..objects import conditions
 from ..objects.paths import Key, Path, Value, render
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, Json, same, thaw
@@ -182,10 +182,10 @@ class Conditions:
         self._path = path
 
     def set(
-        self, type: str, status: bool | str | None, *, reason: str, message: str = "", observed_generation: int | None = None
+        self, type: str, status: bool | None, *, reason: str, message: str = "", observed_generation: int | None = None
     ) -> None:
         """Say True, False, or None for Unknown. The transition time moves only when that changes."""
-        fields = checked(type, status, reason=reason, message=message)
+        fields = conditions.said(type, status, reason=reason, message=message)
         generation = self._stage.generation if observed_generation is None else observed_generation
         if generation is not None:
             fields["observedGeneration"] = generation
