@@ -51,14 +51,9 @@ def _compiled(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     try:
-        compiled = re2.compile(pattern, options=options)
+        return re2.compile(pattern, options=options)
     except re2.error as error:
         raise _translated(error, pattern) from None
-    names = re.findall(r"\(\?P?<(\w+)>", pattern)
-    if len(set(names)) != len(names):
-        repeated = next(name for index, name in enumerate(names) if name in names[:index])
-        raise PatternError(f"error parsing regexp: duplicate capture group name: `{repeated}`")
-    return compiled
 
 
 def _translated(error: Exception, pattern: str) -> Exception:
