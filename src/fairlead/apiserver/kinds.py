@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ..objects.tree import ABSENT, Absent
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
@@ -67,18 +69,27 @@ class Rules:
     #: Per subresource ("" = main): fields that a write through it resets, so that it can own none of them.
     ignored_fields: Mapping[str, FieldSet] = {}
 
-    def decode(self, obj: Json, version: Version) -> tuple[Json, list[str]]:
+    def decode(self, obj: Json, version: Version, clean: Json | Absent = ABSENT) -> tuple[Json, list[str]]:
         """The body as the server's type holds it, and the unknown fields it had, spelled as in strict decoding errors.
 
+        What is shared with `clean`, an object that was decoded before under the same version, need not be walked again.
         May raise DecodingRefused with the text of the decoder, such as `json: cannot unmarshal string into Go struct field ...`.
         """
         from ..objects.schema.prune import prune
 
-        return prune(obj, version.schema)
+        return prune(obj, version.schema, clean=clean)
+
+    def read(self, obj: Json, version: Version) -> Json:
+        """A stored object as a reader of the version sees it. Stored objects are in the storage version, or were when written."""
+        return self.default(self.convert(obj, version.name))
 
     def default(self, obj: Json) -> Json:
         """The object with the kind's defaults."""
         return obj
+
+    def redefault(self, obj: Json, clean: Json) -> Json:
+        """`default` for an object of which what is shared with `clean` has its defaults already."""
+        return self.default(obj)
 
     def prepare_create(self, obj: Json) -> Json:
         """Clears what a create may not set (status) and sets what it must (generation 1)."""
@@ -96,6 +107,13 @@ class Rules:
         """What is wrong with the change, metadata excepted."""
         return []
 
+    def allocate(self, obj: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:
+        """Sets what must be unique among all stored objects of the kind (a Service's cluster IP and node ports), `others` being those.
+
+        Called on the main resource after validation, on create (`old` is None) and on update.
+        """
+        return obj
+
     def warnings(self, new: Json, old: Json | None, subresource: str) -> list[str]:
         """Texts for Warning headers."""
         return []
@@ -104,6 +122,10 @@ class Rules:
         """The object in another version of its kind. The plain rule is that of conversion strategy None: apiVersion changes."""
         group = obj["apiVersion"].rpartition("/")[0]
         return {**obj, "apiVersion": f"{group}/{version}" if group else version}
+
+    def may_go(self, obj: Json) -> bool:
+        """Whether an object that is being deleted and has no finalizers left may go (a namespace has finalizers of its own)."""
+        return True
 
     def grace(self, obj: Json, asked: int | None) -> int:
         """Seconds that a delete leaves the object to its owner: 0 removes it at once (only pods say otherwise)."""

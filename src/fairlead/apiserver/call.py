@@ -1,0 +1,213 @@
+"""One request on its way through the machine: what it targets, what it warns of, how its answer is written.
+
+The machine makes a `Call`, a verb works with it. Content negotiation lives here because every verb ends in an answer.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..objects import gojson
+from ..wire import Answer
+from . import statuses
+from .statuses import JSON_HEADERS
+
+if TYPE_CHECKING:
+    from ..objects.tree import Json
+    from ..wire import Request
+    from .kinds import Kind, User, Version
+    from .machine import Machine
+    from .routes import Route
+    from .store import Entry, Table
+
+_JSON = "application/json"
+_YAML = "application/yaml"
+_MEDIA_TYPES = (_JSON, _YAML, "application/vnd.kubernetes.protobuf")
+_META_VERSIONS = ("v1", "v1beta1")
+_PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
+
+
+class Call:
+    """A resource request and everything that was found out about it."""
+
+    __slots__ = ("_output", "kind", "machine", "request", "route", "user", "version", "warnings")
+
+    def __init__(self, machine: Machine, request: Request, route: Route, kind: Kind, version: Version, user: User) -> None:
+        self.machine = machine
+        self.request = request
+        self.route = route
+        self.kind = kind
+        self.version = version
+        self.user = user
+        self.warnings: list[str] = []
+        self._output: Output | None = None
+
+    @property
+    def key(self) -> str:
+        """Where the named object is kept."""
+        return object_key(self.kind, self.route.namespace, self.route.name)
+
+    @property
+    def table(self) -> Table:
+        """Where all objects of the kind are kept."""
+        return self.machine.store.table(self.kind.key)
+
+    @property
+    def api_version(self) -> str:
+        """The group and version of the request."""
+        return self.kind.api_version(self.version.name)
+
+    def warn(self, text: str) -> None:
+        """Adds a Warning header to whatever the answer will be."""
+        self.warnings.append(text)
+
+    def not_found(self, name: str = "") -> statuses.Refusal:
+        """The named object is not there."""
+        return statuses.not_found(self.kind.group, self.kind.plural, name or self.route.name)
+
+    def conflict(self, text: str) -> statuses.Refusal:
+        """The named object is not as the write expected."""
+        return statuses.conflict(self.kind.group, self.kind.plural, self.route.name, text)
+
+    @property
+    def output(self) -> Output:
+        """What the Accept header asks for; a refusal when that cannot be had."""
+        if self._output is None:
+            self._output = negotiate(self.request.headers.get("accept", ""))
+        return self._output
+
+    def view(self, entry: Entry) -> Json:
+        """A stored object in the version of the request."""
+        return view(entry, self.kind, self.version)
+
+    def entry_answer(self, code: int, entry: Entry) -> Answer:
+        """A stored object as the answer; its bytes are made once."""
+        if self.output.plain:
+            return Answer(code, encoded(entry, self.kind, self.version), self.headers())
+        return self.answer(code, self.view(entry))
+
+    def answer(self, code: int, obj: Json) -> Answer:
+        """Any object as the answer, in the form that was asked for."""
+        output = self.output
+        if output.plain:
+            return Answer(code, gojson.encode(obj), self.headers())
+        if output.transform and obj.get("kind") != "Status":
+            obj = self._transformed(obj, output)
+        if output.media_type == _YAML:
+            import yaml
+
+            return Answer(code, yaml.safe_dump(obj, sort_keys=True).encode(), self.headers(_YAML))
+        return Answer(code, gojson.encode(obj), self.headers())
+
+    def headers(self, media_type: str = _JSON) -> dict[str, str]:
+        """The headers of a success."""
+        headers = JSON_HEADERS if media_type == _JSON else {"content-type": media_type}
+        return {**headers, "warning": statuses.warning_header(self.warnings)} if self.warnings else headers
+
+    def _transformed(self, obj: Json, output: Output) -> Json:
+        is_list = "items" in obj and self.route.verb in ("list", "deletecollection")
+        if output.transform == "Table":
+            return self.machine.render_table(self, obj["items"] if is_list else [obj], obj if is_list else None, output.version)
+        if output.transform == "PartialObjectMetadata":
+            if is_list:
+                message = "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)"
+                raise statuses.status(406, "NotAcceptable", message)
+            return partial(obj, output.version)
+        if not is_list:
+            raise statuses.status(500, "", "content is not a list")
+        meta = {name: value for name, value in obj["metadata"].items() if value != ""}
+        items = [partial(item, output.version) for item in obj["items"]]
+        return {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{output.version}", "metadata": meta, "items": items}
+
+    def streamed(self, obj: Json) -> bytes:
+        """An object inside a watch event, in the form that was asked for."""
+        output = self.output
+        if output.transform == "Table":
+            return gojson.encode(self.machine.render_table(self, [obj], None, output.version))
+        return gojson.encode(partial(obj, output.version))
+
+
+class Output:
+    """The outcome of content negotiation. `plain`: JSON as it is."""
+
+    __slots__ = ("media_type", "plain", "transform", "version")
+
+    def __init__(self, media_type: str = _JSON, transform: str = "", version: str = "v1") -> None:
+        self.media_type = media_type
+        self.transform = transform
+        self.version = version
+        self.plain = media_type == _JSON and not transform
+
+
+_PLAIN = Output()
+_negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
+
+
+def negotiate(accept: str) -> Output:
+    """The best offer that the Accept header takes, in its order of preference."""
+    known = _negotiated.get(accept)
+    if known is not None:
+        return known
+    clauses = [_clause(text) for text in accept.split(",") if text.strip()]
+    for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
+        output = _offer(media_type, parameters)
+        if output is not None:
+            if len(_negotiated) < 200:
+                _negotiated[accept] = output
+            return output
+    raise statuses.not_acceptable(_MEDIA_TYPES)
+
+
+def _clause(text: str) -> tuple[str, dict[str, str]]:
+    media_type, *parameters = (part.strip() for part in text.split(";"))
+    return media_type.lower(), dict(part.partition("=")[::2] for part in parameters)
+
+
+def _quality(parameters: dict[str, str]) -> float:
+    try:
+        return float(parameters.get("q", "1"))
+    except ValueError:
+        return 1.0
+
+
+def _offer(media_type: str, parameters: dict[str, str]) -> Output | None:
+    if media_type in ("*/*", "application/*", _JSON):
+        media_type = _JSON
+    elif media_type != _YAML:
+        return None
+    wanted = parameters.get("as", "")
+    if not wanted:
+        return Output(media_type)
+    if parameters.get("g") != "meta.k8s.io" or parameters.get("v") not in _META_VERSIONS or wanted not in ("Table", *_PARTIAL):
+        return None
+    return Output(media_type, wanted, parameters["v"])
+
+
+def partial(obj: Json, version: str = "v1") -> Json:
+    """The object's metadata alone."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": obj.get("metadata", {})}
+
+
+def object_key(kind: Kind, namespace: str, name: str) -> str:
+    """The key of an object in its table: what etcd sorts by."""
+    return f"{namespace}/{name}" if kind.namespaced else name
+
+
+def view(entry: Entry, kind: Kind, version: Version) -> Json:
+    """A stored object in a version, as the kind stands now."""
+    if entry.kind is kind and version.name == kind.storage_version:
+        return entry.obj
+    found = entry.views.get(version)
+    if found is None:
+        found = kind.rules.read(entry.obj, version)
+        entry.views = {**entry.views, version: found}
+    return found
+
+
+def encoded(entry: Entry, kind: Kind, version: Version) -> bytes:
+    """The bytes of `view`, made once."""
+    data: bytes | None = entry.encoded.get(version)
+    if data is None:
+        data = gojson.encode(view(entry, kind, version))
+        entry.encoded = {**entry.encoded, version: data}
+    return data

@@ -1,0 +1,182 @@
+"""Request bodies: media types, decoding, strict decoding, and the texts of everything that can go wrong there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...objects import gojson, gotext
+from ...objects.tree import ABSENT, Absent
+from .. import statuses
+from ..kinds import DecodingRefused
+
+if TYPE_CHECKING:
+    from ...objects.tree import Json
+    from ..call import Call
+    from ..options import Options
+
+MEDIA_TYPES = ("application/json", "application/yaml", "application/vnd.kubernetes.protobuf")
+_HEADER = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+
+
+def decoded(call: Call, options: Options) -> Json:
+    """The object that a create or update sends, as the kind holds it. Unknown and duplicate fields are warned of or refused."""
+    body = call.request.body
+    media_type = media(call)
+    tree, complaints = _read(call, body, media_type)
+    if not isinstance(tree, dict):
+        tree = {}
+    tree = _typed(call, tree, body)
+    if options.field_validation == "Ignore":
+        complaints = []
+    try:
+        obj, unknown = call.kind.rules.decode(tree, call.version)
+    except DecodingRefused as error:
+        raise _cannot_handle(call, tree, str(error)) from None
+    if options.field_validation != "Ignore":
+        complaints += [f"unknown field {gotext.quoted(path)}" for path in unknown]
+        if complaints and options.field_validation == "Strict":
+            raise _cannot_handle(call, tree, f"strict decoding error: {', '.join(complaints)}")
+        for text in complaints:
+            call.warn(text)
+    return call.kind.rules.default(obj)
+
+
+def media(call: Call) -> str:
+    """The media type of the body: JSON unless it says otherwise."""
+    media_type = call.request.content_type.partition(";")[0].strip().lower()
+    if media_type in ("", "application/json"):
+        return "application/json"
+    if media_type != "application/yaml":
+        raise statuses.unsupported_media_type(MEDIA_TYPES)
+    return media_type
+
+
+def summary(body: bytes) -> str:
+    """The beginning of a body, as errors show it."""
+    if not body:
+        return "<empty>"
+    cut = body[:30]
+    shown = cut.decode(errors="replace") if body[:1] == b"{" else cut.hex()
+    return f"{shown} ..." if len(body) > 30 else shown
+
+
+def repruned(call: Call, patched: Json, live: Json, body: bytes | None) -> tuple[Json, list[str]]:
+    """A patched object decoded again, and its unknown fields. What it shares with the live one is not walked."""
+    clean: Json | Absent = live if call.kind.custom and live is not None else ABSENT
+    del body
+    return call.kind.rules.decode(patched, call.version, clean)
+
+
+def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
+    if media_type == "application/yaml":
+        try:
+            return from_yaml(body), []
+        except ValueError as error:
+            raise _unrecognized(call, str(error), body) from None
+    try:
+        tree = gojson.decode(body)
+    except gojson.DecodeError as error:
+        raise _unrecognized(call, f"couldn't get version/kind; json parse error: {error.message}", body) from None
+    if tree is not None and not isinstance(tree, dict):
+        text = f"json: cannot unmarshal {_GO_NAMES[type(tree)]} into Go value of type {_HEADER}"
+        raise _unrecognized(call, f"couldn't get version/kind; json parse error: {text}", body)
+    return tree, [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, tree)]
+
+
+def from_yaml(body: bytes) -> Json:
+    """YAML as the server reads it: through JSON. ValueError with a text like the server's."""
+    import yaml
+
+    try:
+        return _as_json(yaml.load(body, Loader=_loader()))
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line if error.problem_mark else 0
+        raise ValueError(f"yaml: line {line}: {error.problem or error.context}") from None
+    except (yaml.YAMLError, ValueError) as error:
+        raise ValueError(f"yaml: {error}") from None
+
+
+def _loader() -> type:
+    import yaml
+
+    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+        """Times stay text, as in JSON."""
+
+    Loader.yaml_implicit_resolvers = {
+        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
+        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return Loader
+
+
+def _as_json(tree: Json) -> Json:
+    if isinstance(tree, dict):
+        return {_key(name): _as_json(member) for name, member in tree.items()}
+    if isinstance(tree, list):
+        return [_as_json(member) for member in tree]
+    if isinstance(tree, (str, int, float, bool)) or tree is None:
+        return tree
+    raise ValueError(f"unsupported value of type {type(tree).__name__}")
+
+
+def _key(name: Json) -> str:
+    if isinstance(name, bool):
+        return "true" if name else "false"
+    return name if isinstance(name, str) else gotext.number(name)
+
+
+def _typed(call: Call, tree: Json, body: bytes) -> Json:
+    """The tree with apiVersion and kind, which a built-in kind may leave out and a custom one may not."""
+    kind, version = tree.get("kind"), tree.get("apiVersion")
+    for name, value in (("kind", kind), ("apiVersion", version)):
+        if value is not None and not isinstance(value, str):
+            found = "object" if isinstance(value, dict) else _GO_NAMES[type(value)]
+            text = f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
+            raise _unrecognized(call, f"couldn't get version/kind; json parse error: {text}", body)
+    if call.kind.custom:
+        if not kind:
+            text = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
+            raise _unrecognized(call, text, body)
+        if version != call.api_version:
+            raise _other_version(call, version or "")
+        return tree
+    if not version or not kind:
+        tree = {**tree, "apiVersion": version or call.api_version, "kind": kind or call.kind.kind}
+    if (tree["apiVersion"], tree["kind"]) != (call.api_version, call.kind.kind):
+        raise _other_type(call, tree["apiVersion"], tree["kind"])
+    return tree
+
+
+def _other_version(call: Call, version: str) -> statuses.Refusal:
+    text = f"the API version in the data ({version}) does not match the expected API version ({call.api_version})"
+    return statuses.bad_request(text)
+
+
+def _other_type(call: Call, api_version: str, kind: str) -> statuses.Refusal:
+    group, _, version = api_version.rpartition("/")
+    served = [known for known in call.machine.kinds.values() if not known.custom and known.kind == kind and known.group == group]
+    if not any(version in known.versions for known in served):
+        text = f"no kind {gotext.quoted(kind)} is registered for version {gotext.quoted(api_version)} in scheme {_scheme(call)}"
+        return statuses.bad_request(f"{kind} in version {gotext.quoted(version)} cannot be handled as a {call.kind.kind}: {text}")
+    if kind == call.kind.kind and group == call.kind.group:
+        return _other_version(call, api_version)
+    mine = call.kind.group.partition(".")[0] or "core"
+    theirs = f"{version}.{kind}"
+    text = f"converting ({theirs}) to ({mine}.{call.kind.kind}): unknown conversion"
+    return statuses.bad_request(f"{kind} in version {gotext.quoted(version)} cannot be handled as a {call.kind.kind}: {text}")
+
+
+def _scheme(call: Call) -> str:
+    del call
+    return '"pkg/api/legacyscheme/scheme.go:30"'
+
+
+def _unrecognized(call: Call, error: str, body: bytes) -> statuses.Refusal:
+    text = f"the object provided is unrecognized (must be of type {call.kind.kind}): {error} ({summary(body)})"
+    return statuses.bad_request(text)
+
+
+def _cannot_handle(call: Call, tree: Json, error: str) -> statuses.Refusal:
+    version = gotext.quoted(tree["apiVersion"].rpartition("/")[2])
+    return statuses.bad_request(f"{tree['kind']} in version {version} cannot be handled as a {call.kind.kind}: {error}")

@@ -1,0 +1,222 @@
+"""PATCH of an object or of its status: JSON patch, merge patch, strategic merge patch and server-side apply.
+
+The patch is applied to the live object, which is how the server makes patches without a resourceVersion safe from 409s: with
+no second writer inside one call, once is enough.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...objects import fielderrors, gojson, gotext, jsonpatch, mergepatch
+from ...objects.apply.managed import NOBODY
+from ...objects.tree import ABSENT
+from ...wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
+from .. import metadata, options, ownership, statuses
+from ..kinds import DecodingRefused
+from . import writing
+from .bodies import from_yaml
+
+if TYPE_CHECKING:
+    from ...objects.apply.managed import Managed
+    from ...objects.tree import Json
+    from ...wire import Answer
+    from ..call import Call
+    from ..options import Options
+    from ..store import Entry
+
+CUSTOM_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+_GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
+
+
+def handle(call: Call) -> Answer:
+    """Applies the patch and stores what comes out."""
+    media_type = _media_type(call)
+    if not call.route.name:
+        raise statuses.bad_request("name must be provided")
+    _ = call.output
+    opts = options.writing(call.request, "PatchOptions")
+    entry = call.table.entries.get(call.key)
+    if media_type == APPLY_PATCH:
+        return _applied(call, entry, opts)
+    if entry is None:
+        raise call.not_found()
+    live = call.view(entry)
+    new, managed = _patched(call, entry, live, media_type, opts)
+    return call.entry_answer(200, writing.replaced(call, entry, live, new, managed, opts, call.route.subresource))
+
+
+def _media_type(call: Call) -> str:
+    media_type = call.request.content_type.partition(";")[0]
+    if call.kind.custom:
+        if media_type not in CUSTOM_TYPES:
+            raise statuses.unsupported_media_type(CUSTOM_TYPES)
+    elif media_type not in (*CUSTOM_TYPES, STRATEGIC_MERGE_PATCH):
+        raise statuses.status(415, "UnsupportedMediaType", "415: Unsupported Media Type", {})
+    return media_type
+
+
+def _patched(call: Call, entry: Entry, live: Json, media_type: str, opts: Options) -> tuple[Json, Managed]:
+    if media_type == JSON_PATCH:
+        tree, complaints = _json_patched(call, live, opts)
+    elif media_type == MERGE_PATCH:
+        tree, complaints = _merge_patched(call, live, opts)
+    else:
+        tree, complaints = _strategic_patched(call, live, opts)
+    new = _decoded(call, tree, live, complaints, opts)
+    subresource = call.route.subresource
+    new, managed = ownership.updated(call, opts, live, ownership.of(entry), new, subresource)
+    return _checked(call, new), managed
+
+
+def _checked(call: Call, new: Json) -> Json:
+    new = metadata.in_namespace(new, call.route.namespace)
+    metadata.check_name(new, call.route.name)
+    return metadata.without_duplicate_owners(new, call.warn, late=True)
+
+
+def _json_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+    try:
+        patch = jsonpatch.parse(call.request.body, strict=opts.field_validation != "Ignore")
+        return jsonpatch.apply(patch, live), list(patch.strict_errors)
+    except jsonpatch.PatchError as error:
+        if error.code == 413:
+            raise statuses.patch_too_large(error.message) from None
+        if error.code == 422:
+            raise statuses.failed_test() from None
+        if error.code == 400:
+            raise statuses.bad_request(error.message) from None
+        raise statuses.internal_error(error.message) from None
+
+
+def _merge_body(call: Call, opts: Options) -> tuple[Json, list[str]]:
+    """The body of a merge patch, and its duplicate fields."""
+    body = call.request.body
+    strict = opts.field_validation != "Ignore"
+    try:
+        patch = gojson.decode(body)
+    except gojson.DecodeError as error:
+        raise statuses.bad_request(f"error decoding patch: {error.message}" if strict else "Invalid JSON Patch") from None
+    if patch is None or (not strict and not isinstance(patch, dict)):
+        raise statuses.bad_request("Invalid JSON Patch")
+    if not isinstance(patch, dict):
+        found = _GO_NAMES[type(patch)]
+        text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        raise statuses.bad_request(f"error decoding patch: {text}")
+    doubled = [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, patch)] if strict else []
+    return patch, doubled
+
+
+def _merge_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+    patch, doubled = _merge_body(call, opts)
+    return mergepatch.apply(live, patch), doubled
+
+
+def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+    from ...objects import strategic
+
+    body = call.request.body
+    try:
+        patch = gojson.decode(body)
+    except gojson.DecodeError as error:
+        raise statuses.bad_request(error.message) from None
+    if patch is None:
+        patch = {}
+    if not isinstance(patch, dict):
+        found = _GO_NAMES[type(patch)]
+        raise statuses.bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
+    doubled = [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, patch)]
+    try:
+        return strategic.apply(live, patch, call.version.schema), ([] if opts.field_validation == "Ignore" else doubled)
+    except strategic.PatchError as error:
+        code, message = getattr(error, "code", 400), getattr(error, "message", str(error))
+        if code == 422:
+            raise statuses.unprocessable() from None
+        raise (statuses.bad_request(message) if code == 400 else statuses.status(code, "", message)) from None
+
+
+def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options) -> Json:
+    """The patched tree as the kind holds it; what it shares with the live object was decoded before."""
+    if tree is live:
+        return tree
+    kind = call.kind
+    if kind.custom and (not isinstance(tree, dict) or not tree.get("kind")):
+        raise _refused(tree, f"Object 'Kind' is missing in '{gojson.encode(tree).decode()}'")
+    if not isinstance(tree.get("apiVersion", ""), str) or not isinstance(tree.get("kind", ""), str):
+        name = "apiVersion" if not isinstance(tree.get("apiVersion", ""), str) else "kind"
+        found = "object" if isinstance(tree[name], dict) else _GO_NAMES.get(type(tree[name]), "null")
+        text = f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
+        raise _refused(tree, f"couldn't get version/kind; json parse error: {text}")
+    try:
+        new, unknown = kind.rules.decode(tree, call.version, live)
+    except DecodingRefused as error:
+        raise _refused(tree, str(error)) from None
+    if opts.field_validation != "Ignore":
+        complaints = complaints + [f"unknown field {gotext.quoted(path)}" for path in unknown]
+        if complaints and opts.field_validation == "Strict":
+            raise _refused(tree, f"strict decoding error: {', '.join(complaints)}")
+        for text in complaints:
+            call.warn(text)
+    return kind.rules.redefault(new, live)
+
+
+def _refused(tree: Json, error: str) -> statuses.Refusal:
+    return statuses.invalid("", "", "", [fielderrors.invalid("patch", gojson.encode(tree).decode(), error)])
+
+
+def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
+    """Server-side apply: creates where there is nothing, except through a subresource."""
+    if entry is None and call.route.subresource:
+        raise call.not_found()
+    patch = _apply_body(call, opts)
+    live = call.view(entry) if entry is not None else ABSENT
+    new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
+    _strict_yaml(call, opts)
+    if entry is None:
+        uid = metadata.of(new).get("uid")
+        if uid:
+            raise call.conflict(f"uid mismatch: the provided object specified uid {uid}, and no existing object was found")
+        new = _checked(call, new)
+        writing.admitted(call, call.route.name)
+        return call.entry_answer(201, writing.created(call, new, managed, opts))
+    new = _checked(call, call.kind.rules.redefault(new, live))
+    return call.entry_answer(200, writing.replaced(call, entry, live, new, managed, opts, call.route.subresource))
+
+
+def _apply_body(call: Call, opts: Options) -> Json:
+    body = call.request.body
+    try:
+        tree = gojson.decode(body) if body[:1] == b"{" else from_yaml(body)
+    except gojson.DecodeError:
+        tree = _yaml(body)
+    except ValueError as error:
+        raise statuses.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+    if tree is None:
+        tree = {}
+    if not isinstance(tree, dict):
+        found = _GO_NAMES[type(tree)]
+        text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
+        raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
+    del opts
+    return tree
+
+
+def _yaml(body: bytes) -> Json:
+    try:
+        return from_yaml(body)
+    except ValueError as error:
+        raise statuses.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+
+
+def _strict_yaml(call: Call, opts: Options) -> None:
+    """Keys that stand twice in the applied body: warned of, or refused."""
+    if opts.field_validation == "Ignore":
+        return
+    doubled = gojson.duplicates(call.request.body) if call.request.body[:1] == b"{" else []
+    texts = [f'line 1: key "{path.rpartition(".")[2]}" already set in map' for path in doubled]
+    if texts and opts.field_validation == "Strict":
+        listed = "\n  ".join(texts)
+        raise statuses.bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}")
+    for text in texts:
+        call.warn(text)
+

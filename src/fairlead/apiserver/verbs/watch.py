@@ -1,0 +1,196 @@
+"""Watches: a position in a table's log, read when someone takes.
+
+A `Stream` never blocks and has no thread: `take` gives what has happened since, `on_ready` tells a shell that there is something
+to take. Timeouts and the pace of bookmarks belong to the shell, which has a clock. Selectors turn changes into additions and
+deletions, as the server's watch cache does.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...objects import gojson
+from .. import options as query
+from .. import statuses
+from ..call import encoded
+from ..store import Entry, span
+from .selecting import Selection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ...objects.tree import Json
+    from ..call import Call
+    from ..kinds import Kind
+    from ..options import Options
+    from ..store import Event, Table
+
+INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
+
+
+def handle(call: Call) -> Stream:
+    """Opens a stream where the query says."""
+    _ = call.output
+    options = query.checked_list(query.reading(call.request), watch=True)
+    selection = Selection(call, options)
+    store = call.machine.store
+    try:
+        asked = query.revision(options.resource_version)
+    except ValueError as error:
+        raise statuses.status(500, "", f'resourceVersion: Invalid value: "{options.resource_version}": {error}') from None
+    stream = Stream(call, selection, options)
+    initial = options.send_initial_events if options.send_initial_events is not None else asked == 0
+    if initial:
+        stream.start_with_everything()
+    elif asked == 0:
+        stream.start_after(store.revision)
+    else:
+        oldest = max(call.table.trimmed_revision, store.compacted, call.table.born)
+        if asked < oldest:
+            stream.expire(asked, oldest)
+        else:
+            stream.start_after(asked)
+    call.table.streams.append(stream)
+    return stream
+
+
+class Stream:
+    """A running watch. `closed` after an error event, a close, or the end of its kind."""
+
+    __slots__ = ("_after", "_call", "_pending", "_position", "_selection", "_table", "closed", "lag", "on_ready", "timeout_seconds")
+
+    def __init__(self, call: Call, selection: Selection, options: Options) -> None:
+        self._call = call
+        self._selection = selection
+        self._table: Table = call.table
+        self._pending: list[bytes] = []
+        self._position = self._table.end
+        self._after = 0
+        self.closed = False
+        #: How many events a fault holds back.
+        self.lag = 0
+        #: Called when there may be something to take. At most one listener: the shell.
+        self.on_ready: Callable[[], None] | None = None
+        #: What the client asked for; None leaves it to the shell.
+        self.timeout_seconds = options.timeout_seconds
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The headers of the 200 that opens the stream."""
+        return self._call.headers()
+
+    @property
+    def kind(self) -> Kind:
+        """What is watched."""
+        return self._call.kind
+
+    def start_with_everything(self) -> None:
+        """An ADDED for each object that is there, and then what follows."""
+        store = self._call.machine.store
+        table = self._table
+        seen = []
+        for key in span(table.keys, self._selection.prefix):
+            entry = table.entries[key]
+            if self._selection.matches(entry):
+                self._pending.append(self._event(b"ADDED", entry))
+                seen.append(entry)
+        self._observed(seen, store.revision)
+        self.start_after(store.revision)
+        options = query.checked_list(query.reading(self._call.request), watch=True)
+        if options.send_initial_events and options.allow_bookmarks:
+            self._pending.append(self._bookmark(store.revision, INITIAL_EVENTS_END))
+
+    def start_after(self, revision: int) -> None:
+        """From the first event after the revision, which may be in the future."""
+        self._position = self._table.position_after(revision)
+        self._after = revision
+
+    def expire(self, asked: int, oldest: int) -> None:
+        """The stream is one error event."""
+        refusal = statuses.expired(f"too old resource version: {asked} ({oldest})")
+        self._pending.append(b'{"type":"ERROR","object":' + gojson.encode(refusal.status) + b"}\n")
+        self.closed = True
+
+    def take(self) -> list[bytes]:
+        """The lines of everything that happened since the last take. Empty: nothing yet."""
+        taken, self._pending = self._pending, []
+        if self.closed:
+            return taken
+        table = self._table
+        if self._position < table.trimmed:
+            self.expire(self._after, table.trimmed_revision)
+            return [*taken, *self.take()]
+        events = table.events_from(self._position)
+        if self.lag:
+            events = events[: max(0, len(events) - self.lag)]
+        for event in events:
+            self._position += 1
+            if event.revision > self._after:
+                line = self._line(event)
+                if line is not None:
+                    taken.append(line)
+        return taken
+
+    def bookmark(self) -> None:
+        """Tells the client how far it is. The shell calls this now and then when the client allows bookmarks."""
+        if not self.closed:
+            self._pending.append(self._bookmark(self._call.machine.store.revision, None))
+            self.notify()
+
+    def close(self) -> None:
+        """Ends the stream: nothing more will be added to it."""
+        self.closed = True
+        if self in self._table.streams:
+            self._table.streams.remove(self)
+        self.notify()
+
+    def notify(self) -> None:
+        """Called by the table after each commit."""
+        if self.on_ready is not None:
+            self.on_ready()
+
+    def _line(self, event: Event) -> bytes | None:
+        if not event.key.startswith(self._selection.prefix):
+            return None
+        matched = self._selection.matches
+        before = event.before is not None and matched(event.before)
+        if event.after is not None and matched(event.after):
+            self._observed([event.after], event.revision)
+            return self._event(b"MODIFIED" if before else b"ADDED", event.after)
+        if not before or event.before is None:
+            return None
+        gone = event.tombstone or at_revision(event.before, event.revision)
+        self._observed([gone], event.revision, deleted=True)
+        return self._event(b"DELETED", gone)
+
+    def _observed(self, entries: list[Entry], revision: int, *, deleted: bool = False) -> None:
+        recorder = self._call.machine.recorder
+        if recorder is not None and entries:
+            recorder.read(self._call, entries, revision, deleted=deleted)
+
+    def _event(self, type_: bytes, entry: Entry) -> bytes:
+        call = self._call
+        if call.output.plain or not call.output.transform:
+            data = encoded(entry, call.kind, call.version)
+        else:
+            data = call.streamed(call.view(entry))
+        return b'{"type":"' + type_ + b'","object":' + data + b"}\n"
+
+    def _bookmark(self, revision: int, annotations: Json) -> bytes:
+        meta: Json = {"resourceVersion": str(revision)}
+        if annotations:
+            meta["annotations"] = annotations
+        call = self._call
+        obj = {"apiVersion": call.api_version, "kind": call.kind.kind, "metadata": meta}
+        if not call.kind.custom:
+            meta["creationTimestamp"] = None
+            meta.pop("creationTimestamp")
+        if call.output.transform in ("PartialObjectMetadata", "PartialObjectMetadataList"):
+            obj = {**obj, "apiVersion": f"meta.k8s.io/{call.output.version}", "kind": "PartialObjectMetadata"}
+        return b'{"type":"BOOKMARK","object":' + gojson.encode(obj) + b"}\n"
+
+
+def at_revision(entry: Entry, revision: int) -> Entry:
+    """The entry with another resourceVersion: how a deletion shows the last state."""
+    obj = {**entry.obj, "metadata": {**entry.obj["metadata"], "resourceVersion": str(revision)}}
+    return Entry(obj, revision, entry.managed, entry.kind)

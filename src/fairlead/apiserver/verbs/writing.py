@@ -1,0 +1,228 @@
+"""What every write has in common: admission, metadata, the kind's rules, no-ops, finalizers, and the commit.
+
+create, update, patch, scale and delete end here. Mirrors the generic registry's Create and Update with `BeforeCreate` and
+`BeforeUpdate`: the order of the steps decides which of several errors is told, so it is kept.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...objects import fielderrors, gojson
+from ...objects.apply import managed as entries
+from ...objects.tree import same
+from .. import crds, metadata, names, options, ownership, statuses
+from ..call import object_key
+from ..store import Entry
+from .watch import at_revision
+
+if TYPE_CHECKING:
+    from ...objects.apply.managed import Managed
+    from ...objects.fielderrors import FieldError
+    from ...objects.tree import Json
+    from ..call import Call
+    from ..kinds import Kind
+    from ..options import Options
+
+IMMORTAL = ("default", "kube-system", "kube-public")
+
+
+def admitted(call: Call, name: str) -> None:
+    """Namespace lifecycle: nothing is created where there is no namespace, or where one is going away."""
+    kind, namespace = call.kind, call.route.namespace
+    if kind.refused:
+        raise statuses.unsupported(kind.refused)
+    if not kind.namespaced:
+        if kind.custom:
+            crds.forbid_new_instances(call, name)
+        return
+    entry = call.machine.store.table(("", "namespaces")).entries.get(namespace)
+    if entry is None:
+        raise statuses.not_found("", "namespaces", namespace)
+    if (entry.obj.get("status") or {}).get("phase") == "Terminating":
+        text = f"unable to create new content in namespace {namespace} because it is being terminated"
+        cause = {"reason": "NamespaceTerminating", "message": f"namespace {namespace} is being terminated", "field": "metadata.namespace"}
+        raise statuses.forbidden(kind.group, kind.plural, name, text, [cause])
+    if kind.custom:
+        crds.forbid_new_instances(call, name)
+
+
+def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated: bool = False) -> Entry:
+    """Stores a new object whose managedFields are set. `generated`: its name was made from generateName."""
+    kind = call.kind
+    meta = {**metadata.of(new), "uid": call.machine.ids.uid(), "creationTimestamp": call.machine.now()}
+    meta.pop("resourceVersion", None)
+    new = kind.rules.prepare_create({**new, "metadata": meta})
+    errors = _type_errors(call, new) or [*_create_errors(call, new)]
+    if errors:
+        raise statuses.invalid(_group(new), new["kind"], metadata.name_of(new), errors)
+    for text in kind.rules.warnings(new, None, ""):
+        call.warn(text)
+    name = new["metadata"]["name"]
+    key = object_key(kind, call.route.namespace, name)
+    existing = call.table.entries.get(key)
+    if existing is not None:
+        deleting = "deletionTimestamp" in existing.obj["metadata"]
+        raise statuses.already_exists(kind.group, kind.plural, name, generated=generated, deleting=deleting)
+    return _stored(call, key, None, new, managed, opts)
+
+
+def _create_errors(call: Call, new: Json) -> list[FieldError]:
+    kind, meta = call.kind, new["metadata"]
+    if kind.custom:
+        found = metadata.validate(meta, namespaced=kind.namespaced, check=names.dns_subdomain)
+        return found + kind.rules.validate_create(new)
+    found = []
+    if kind.name_check is not None:
+        found = metadata.validate(meta, namespaced=kind.namespaced, check=kind.name_check)
+    found = found + kind.rules.validate_create(new)
+    return found or metadata.validate(meta, namespaced=kind.namespaced, check=names.path_segment)
+
+
+def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, opts: Options, subresource: str) -> Entry:
+    """Stores a changed object: checks the lock, lets the kind prepare and judge it, and commits unless nothing changed."""
+    kind, rules = call.kind, call.kind.rules
+    new = _locked(call, live, new)
+    new = _carried(rules.prepare_update(new, live, subresource), live)
+    errors = _update_errors(call, new, live, subresource)
+    if errors:
+        raise statuses.invalid(_group(new), new["kind"], metadata.name_of(new), errors)
+    for text in rules.warnings(new, live, subresource):
+        call.warn(text)
+    before = ownership.of(entry)
+    if managed is not before:
+        new, managed = _without_new_times(new, live, before, managed)
+    old_meta, new_meta = live["metadata"], new["metadata"]
+    if "deletionTimestamp" in old_meta and not new_meta.get("finalizers") and not old_meta.get("deletionGracePeriodSeconds"):
+        if kind.rules.may_go(new):
+            if not opts.dry_run:
+                removed(call, call.key, entry)
+            return Entry(new, entry.revision, managed, kind)
+    return _stored(call, call.key, entry, new, managed, opts)
+
+
+def _locked(call: Call, live: Json, new: Json) -> Json:
+    """The new object with the generation of the live one, after its resourceVersion was found to be the live one."""
+    meta, held = metadata.of(new), live["metadata"]
+    given = meta.get("resourceVersion")
+    if given != held["resourceVersion"]:
+        try:
+            asked = options.revision(given or "")
+        except ValueError as error:
+            raise statuses.status(500, "", str(error)) from None
+        if asked:
+            if asked != int(held["resourceVersion"]):
+                raise call.conflict(statuses.MODIFIED)
+        elif not call.kind.unconditional_update:
+            error = fielderrors.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise statuses.invalid(call.kind.group, call.kind.plural, call.route.name, [error])
+        meta = {**meta, "resourceVersion": held["resourceVersion"]}
+        new = {**new, "metadata": meta}
+    generation = held.get("generation")
+    if meta.get("generation") != generation:
+        new = metadata.with_metadata(new, generation=generation)
+    return new
+
+
+def _carried(new: Json, live: Json) -> Json:
+    """What an update cannot remove or change is taken from the live object."""
+    meta, held = metadata.of(new), live["metadata"]
+    changes: dict[str, Json] = {}
+    if not meta.get("uid"):
+        changes["uid"] = held["uid"]
+    if meta.get("creationTimestamp") != held.get("creationTimestamp"):
+        changes["creationTimestamp"] = held.get("creationTimestamp")
+    if "deletionTimestamp" in held and meta.get("deletionTimestamp") != held["deletionTimestamp"]:
+        changes["deletionTimestamp"] = held["deletionTimestamp"]
+    if "deletionGracePeriodSeconds" in held and meta.get("deletionGracePeriodSeconds") is None:
+        changes["deletionGracePeriodSeconds"] = held["deletionGracePeriodSeconds"]
+    return {**new, "metadata": {**meta, **changes}} if changes else new
+
+
+def _update_errors(call: Call, new: Json, live: Json, subresource: str) -> list[FieldError]:
+    kind, meta, held = call.kind, new["metadata"], live["metadata"]
+    common: list[FieldError] = []
+    if not metadata.unchanged(meta, held):
+        common = metadata.validate(meta, namespaced=kind.namespaced, check=names.path_segment)
+        update = metadata.validate_update(meta, held)
+        common += update
+    else:
+        update = []
+    wrong_type = _type_errors(call, new)
+    if wrong_type:
+        return common + wrong_type
+    # Custom kinds check the metadata once more by themselves, so each of its errors is told twice.
+    return common + update + kind.rules.validate_update(new, live, subresource)
+
+
+def _type_errors(call: Call, new: Json) -> list[FieldError]:
+    if not call.kind.custom:
+        return []
+    errors = []
+    if new["kind"] != call.kind.kind:
+        errors.append(fielderrors.invalid("kind", new["kind"], f"must be {call.kind.kind}"))
+    if new["apiVersion"] != call.api_version:
+        errors.append(fielderrors.invalid("apiVersion", new["apiVersion"], f"must be {call.api_version}"))
+    return errors
+
+
+def _group(obj: Json) -> str:
+    group: str = obj["apiVersion"].rpartition("/")[0]
+    return group
+
+
+def _without_new_times(new: Json, live: Json, before: Managed, managed: Managed) -> tuple[Json, Managed]:
+    """Times of managedFields alone are no change."""
+    held = ownership.with_managed(new, before)
+    if not same(held, live):
+        return new, managed
+    kept = entries.without_new_times(before, managed, unchanged=True)
+    return (live, before) if kept is before else (new, managed)
+
+
+def _stored(call: Call, key: str, entry: Entry | None, new: Json, managed: Managed, opts: Options) -> Entry:
+    """Commits, unless this is a rehearsal or nothing changed. The entry as readers will see it."""
+    kind, store = call.kind, call.machine.store
+    kept = new if call.version.name == kind.storage_version else kind.rules.convert(new, kind.storage_version)
+    if entry is not None and same(kept, entry.obj):
+        return entry
+    if opts.dry_run:
+        return Entry(kept, entry.revision if entry else 0, managed, kind)
+    revision = store.revision + 1
+    kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": str(revision)}}
+    after = _fitting(Entry(kept, revision, managed, kind), kind)
+    store.revision = revision
+    store.commit(kind.key, key, after)
+    if call.machine.recorder is not None:
+        call.machine.recorder.committed(call, entry, after)
+    call.machine.after_commit(call, key, entry, after)
+    return after
+
+
+def _fitting(entry: Entry, kind: Kind) -> Entry:
+    """The entry with its bytes. One too large for etcd loses its managedFields; if that does not help it is refused."""
+    from ..machine import MAX_OBJECT
+
+    data = gojson.encode(entry.obj)
+    if len(data) > MAX_OBJECT:
+        slim = ownership.with_managed(entry.obj, entries.NOBODY)
+        data = gojson.encode(slim)
+        if len(data) > MAX_OBJECT:
+            raise statuses.status(500, "", "etcdserver: request is too large")
+        entry = Entry(slim, entry.revision, entries.NOBODY, kind)
+    version = kind.versions.get(kind.storage_version)
+    if version is not None:
+        entry.encoded = {version: data}
+    return entry
+
+
+def removed(call: Call, key: str, entry: Entry) -> Entry:
+    """Takes an object out of the store. What watchers see carries the revision of the deletion."""
+    store = call.machine.store
+    revision = store.next_revision()
+    tombstone = at_revision(entry, revision)
+    store.commit(call.kind.key, key, None, tombstone)
+    if call.machine.recorder is not None:
+        call.machine.recorder.committed(call, entry, None)
+    call.machine.after_commit(call, key, entry, None)
+    return tombstone
