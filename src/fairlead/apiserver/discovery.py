@@ -16,7 +16,7 @@ import msgspec
 from ..wire import Answer
 from . import statuses
 from .replies import not_modified, reading, respond
-from .versions import by_priority
+from .versions import priority
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -114,7 +114,7 @@ def groups(machine: Machine) -> dict[str, list[str]]:
         if kind.group and served:
             found.setdefault(kind.group, set()).update(served)
     known = [group for group in _GROUP_ORDER if group in found]
-    return {group: by_priority(found[group]) for group in (*known, *sorted(set(found) - set(known)))}
+    return {group: sorted(found[group], key=priority, reverse=True) for group in (*known, *sorted(set(found) - set(known)))}
 
 
 def parts(machine: Machine, group: str, version: str) -> list[Part]:
