@@ -262,7 +262,7 @@ def _stateful_set(stateful: Json) -> Json:
     if not strategy.get("type"):
         strategy = filled({**strategy, "type": "RollingUpdate"}, rollingUpdate={})
     if strategy["type"] == "RollingUpdate" and strategy.get("rollingUpdate") is not None:
-        strategy = {**strategy, "rollingUpdate": filled(strategy["rollingUpdate"], partition=0, maxUnavailable=1)}
+        strategy = {**strategy, "rollingUpdate": filled(strategy["rollingUpdate"], partition=0)}
     retention = filled(spec.get("persistentVolumeClaimRetentionPolicy") or {}, whenDeleted="Retain", whenScaled="Retain")
     return {**stateful, "spec": {**spec, "updateStrategy": strategy, "persistentVolumeClaimRetentionPolicy": retention}}
 

@@ -9,7 +9,6 @@ of the server's JSON decoder. Defaults and validation happen elsewhere (`default
 from __future__ import annotations
 
 import base64
-import binascii
 import json
 import re
 from functools import cache
@@ -216,8 +215,16 @@ class Map(Type):
         return self.item
 
 
+class _WrongType(Exception):
+    """What a decoder of its own found where it wanted a basic type."""
+
+    def __init__(self, shown: str, go_type: str) -> None:
+        super().__init__(shown, go_type)
+        self.shown, self.go_type = shown, go_type
+
+
 class Custom(Type):
-    """A type with a decoder of its own, which refuses at once and without saying where."""
+    """A type with a decoder of its own, which refuses at once: what did not fit before it is forgotten."""
 
     empty_is_omitted = False
 
@@ -225,7 +232,14 @@ class Custom(Type):
         self.go_name, self.own, self.zero = go_name, read, zero
 
     def read(self, value: Json, at: _Reading) -> Json:
-        return self.zero if value is None else self.own(value)
+        if value is None:
+            return self.zero
+        try:
+            return self.own(value)
+        except _WrongType as wrong:
+            at.refusal = ""
+            at.mismatch(value, wrong.go_type, wrong.shown)
+            raise DecodingRefused(at.refusal) from None
 
 
 class Member(msgspec.Struct, eq=False):
@@ -352,7 +366,7 @@ def _micro_time(value: Json) -> Json:
 
 def _text_time(value: Json, read: Callable[[str], str | None]) -> Json:
     if not isinstance(value, str):
-        raise DecodingRefused(f"json: cannot unmarshal {_json_kind(value)} into Go value of type string")
+        raise _WrongType(_json_kind(value), "string")
     try:
         printed = read(value)
     except gotime.TimeError as error:
@@ -379,7 +393,7 @@ def _int_or_string(value: Json) -> Json:
     if type(value) is int and -(2**31) <= value < 2**31:
         return value
     shown = f"number {_number_text(value)}" if type(value) in (int, float) else _json_kind(value)
-    raise DecodingRefused(f"json: cannot unmarshal {shown} into Go value of type int32")
+    raise _WrongType(shown, "int32")
 
 
 def _as_it_is(value: Json) -> Json:
@@ -474,6 +488,3 @@ def decode(obj: Json, type: StructType) -> tuple[Json, list[str]]:
     if reading.refusal:
         raise DecodingRefused(reading.refusal)
     return decoded, reading.unknown
-
-
-__all__ = ["List", "Map", "Member", "Pointer", "StructType", "Type", "binascii", "decode", "kinds", "load", "of_kind", "parse", "struct"]

@@ -28,9 +28,10 @@ _ELSEWHERE = {
 _REFUSED_GROUPS = {"admissionregistration.k8s.io": "admission webhooks and policies"}
 #: Served in the newest version only.
 _UNSERVED = {("autoscaling/v1", "horizontalpodautoscalers")}
+_DEPRECATED = {"Endpoints": "v1 Endpoints is deprecated in v1.33+; use discovery.k8s.io/v1 EndpointSlice"}
 _NAME_CHECKS: dict[str, Callable[[str], Iterable[str]]] = {
     "Namespace": names.dns_label,
-    "Service": names.dns1035_label,
+    "Service": names.dns_label,
     "Role": names.path_segment,
     "RoleBinding": names.path_segment,
     "ClusterRole": names.path_segment,
@@ -77,6 +78,8 @@ def _kind(entry: Any) -> Kind:
         status=has_status,
         scale=ScalePaths(label_selector=".spec.selector") if "scale" in subresources else None,
         selectable_fields=selectable.names(group, name),
+        deprecated=name in _DEPRECATED,
+        deprecation_warning=_DEPRECATED.get(name, ""),
     )
     return Kind(
         group=group,
@@ -95,7 +98,7 @@ def _kind(entry: Any) -> Kind:
         unconditional_update=strategy.unconditional_update,
         orphan_by_default=strategy.orphan_by_default,
         delete_returns_object=strategy.delete_returns_object,
-        name_check=_NAME_CHECKS.get(name),
+        name_check=_NAME_CHECKS.get(name, names.dns_subdomain),
         other_subresources=tuple(sub for sub in subresources if sub not in ("status", "scale")),
         kept_as=("", "events") if group == "events.k8s.io" else None,
         refused=_REFUSED_GROUPS.get(group, ""),

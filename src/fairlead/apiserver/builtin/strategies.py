@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...objects.tree import Json, same
+from .. import statuses
 from . import quantity
 from .defaults import filled
 
@@ -95,10 +96,16 @@ def _counted(amounts: Json) -> dict[str, Json]:
 
 def _create_pod(pod: Json) -> Json:
     spec = _with_tolerations(pod["spec"])
-    spec = filled({**spec, "priority": _SYSTEM_PRIORITIES.get(spec.get("priorityClassName", ""), 0)}, preemptionPolicy="PreemptLowerPriority")
+    name, priority = pod["metadata"].get("name", ""), _SYSTEM_PRIORITIES.get(spec.get("priorityClassName", ""), 0)
+    if spec.get("priority") not in (None, priority):
+        text = "the integer value of priority ({}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name"
+        raise statuses.forbidden("", "pods", name, text.format(spec["priority"], priority))
+    if spec.get("overhead"):
+        raise statuses.forbidden("", "pods", name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+    spec = filled({**spec, "priority": priority}, preemptionPolicy="PreemptLowerPriority")
     status: dict[str, Json] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
-        gated = {"type": "PodScheduled", "status": "False", "lastProbeTime": None, "lastTransitionTime": None}
+        gated = {"type": "PodScheduled", "status": "False", "lastProbeTime": None, "lastTransitionTime": pod["metadata"].get("creationTimestamp")}
         status["conditions"] = [{**gated, "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}]
     return {**pod, "spec": spec, "status": status}
 
@@ -146,6 +153,13 @@ def _create_volume(volume: Json) -> Json:
     return {**_protected("kubernetes.io/pv-protection", volume), "status": status}
 
 
+def _create_node(node: Json) -> Json:
+    taints = node["spec"].get("taints") or []
+    if any(one.get("key") == _NOT_READY and one.get("effect") == "NoSchedule" for one in taints):
+        return node
+    return {**node, "spec": {**node["spec"], "taints": [*taints, {"key": _NOT_READY, "effect": "NoSchedule"}]}}
+
+
 def _create_service_account(account: Json) -> Json:
     secrets = account.get("secrets")
     return {**account, "secrets": [{"name": one["name"]} if one.get("name") else {} for one in secrets]} if secrets else account
@@ -167,7 +181,10 @@ def _create_job(job: Json) -> Json:
         return job
     template = spec["template"]
     own = {label: metadata.get(source, "") for label, source in _JOB_LABELS}
-    labels = {**own, **(template["metadata"].get("labels") or {})}
+    given = template["metadata"].get("labels")
+    labels = {**own, **(given or {})}
+    if given and metadata.get("labels") is given:
+        job = {**job, "metadata": {**metadata, "labels": labels}}  # defaulted from the template: the server shares one map
     selector = spec.get("selector") or {}
     matched = {"batch.kubernetes.io/controller-uid": metadata.get("uid", ""), **(selector.get("matchLabels") or {})}
     template = {**template, "metadata": {**template["metadata"], "labels": labels}}
@@ -197,6 +214,12 @@ def _update_daemon_set(new: Json, old: Json) -> Json:
     return _template_generation(new, number + 1 if moved else number)
 
 
+def _ungated_lease(lease: Json) -> Json:
+    """Coordinated leader election is behind a feature gate that is off by default."""
+    spec = {name: value for name, value in lease["spec"].items() if name not in ("strategy", "preferredHolder")}
+    return lease if len(spec) == len(lease["spec"]) else {**lease, "spec": spec}
+
+
 def _update_secret(new: Json, old: Json) -> Json:
     return new if new.get("type") else {**new, "type": old["type"]}
 
@@ -218,7 +241,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
         delete_returns_object=True, create=_create_claim, update=lambda new, old: _normalised_sources(new)
     ),
     ("", "PersistentVolume"): Strategy(delete_returns_object=True, create=_create_volume),
-    ("", "Node"): Strategy(drops_status=False),
+    ("", "Node"): Strategy(drops_status=False, create=_create_node),
     ("", "LimitRange"): Strategy(create_on_update=True),
     ("", "ResourceQuota"): Strategy(delete_returns_object=True),
     ("", "ReplicationController"): Strategy(generation=("spec",), orphan_by_default=True),
@@ -235,7 +258,9 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("networking.k8s.io", "NetworkPolicy"): Strategy(**_WORKLOAD),
     ("policy", "PodDisruptionBudget"): Strategy(unconditional_update=False, **_WORKLOAD),
     ("autoscaling", "HorizontalPodAutoscaler"): Strategy(),
-    ("coordination.k8s.io", "Lease"): Strategy(create_on_update=True, unconditional_update=False),
+    ("coordination.k8s.io", "Lease"): Strategy(
+        create_on_update=True, unconditional_update=False, create=_ungated_lease, update=lambda new, old: _ungated_lease(new)
+    ),
     ("events.k8s.io", "Event"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "Role"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "RoleBinding"): Strategy(create_on_update=True),
