@@ -205,7 +205,7 @@ def _scan(text: str) -> list[tuple[str, str]]:
             at = match.end()
             continue
         # The longest prefix that is a symbol; "=!" is "=" and then "!".
-        size = 2 if symbols[:2] in _KEYWORDS else 1
+        size = 2 if len(symbols) > 1 and symbols[:2] in _KEYWORDS else 1
         tokens.append((symbols[:size], symbols[:size]))
         at = match.start(1) + size
     return tokens
