@@ -73,7 +73,7 @@ class Call:
     def output(self) -> Output:
         """What the Accept header asks for; a refusal when that cannot be had."""
         if self._output is None:
-            self._output = negotiate(self.request.headers.get("accept", ""))
+            self._output = negotiate(self.request.headers.get("accept", ""), custom=self.kind.custom)
         return self._output
 
     def view(self, entry: Entry) -> Json:
@@ -94,9 +94,7 @@ class Call:
         if output.transform and obj.get("kind") != "Status":
             obj = self._transformed(obj, output)
         if output.media_type == _YAML:
-            import yaml
-
-            return Answer(code, yaml.safe_dump(obj, sort_keys=True).encode(), self.headers(_YAML))
+            return Answer(code, as_yaml(obj), self.headers(_YAML))
         return Answer(code, gojson.encode(obj), self.headers())
 
     def headers(self, media_type: str = _JSON) -> dict[str, str]:
@@ -143,7 +141,7 @@ _PLAIN = Output()
 _negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
 
 
-def negotiate(accept: str) -> Output:
+def negotiate(accept: str, *, custom: bool = True) -> Output:
     """The best offer that the Accept header takes, in its order of preference."""
     known = _negotiated.get(accept)
     if known is not None:
@@ -155,6 +153,9 @@ def negotiate(accept: str) -> Output:
             if len(_negotiated) < 200:
                 _negotiated[accept] = output
             return output
+    if not custom and not any(media_type in _MEDIA_TYPES for media_type, _ in clauses):
+        text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_MEDIA_TYPES)}"
+        raise statuses.status(406, "NotAcceptable", text, {})
     raise statuses.not_acceptable(_MEDIA_TYPES)
 
 
@@ -181,6 +182,24 @@ def _offer(media_type: str, parameters: dict[str, str]) -> Output | None:
     if parameters.get("g") != "meta.k8s.io" or parameters.get("v") not in _META_VERSIONS or wanted not in ("Table", *_PARTIAL):
         return None
     return Output(media_type, wanted, parameters["v"])
+
+
+def as_yaml(obj: Json) -> bytes:
+    """YAML in the server's manner: sorted, no anchors, quoted with double quotes where a plain text would be read as something else."""
+    import yaml
+
+    class Dumper(yaml.SafeDumper):
+        """Trees share members; the text must not show that."""
+
+        def ignore_aliases(self, data: Json) -> bool:
+            return True
+
+    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
+        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"
+        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
+
+    Dumper.add_representer(str, text)
+    return yaml.dump(obj, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**31).encode()
 
 
 def partial(obj: Json, version: str = "v1") -> Json:

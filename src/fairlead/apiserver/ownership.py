@@ -58,6 +58,8 @@ def of(entry: Entry) -> Managed:
 
 def updated(call: Call, options: Options, live: Json, current: Managed, new: Json, subresource: str) -> tuple[Json, Managed]:
     """The new object with its managedFields, after any write but apply. `live` is ABSENT for a create."""
+    if new.get("apiVersion") != call.api_version or new.get("kind") != call.kind.kind:
+        return with_managed(new, NOBODY), NOBODY  # a type that the server cannot resolve: it gives up tracking
     if live is ABSENT and not call.kind.custom:
         live = _blank(call)
     start = entries.requested(current, new.get("metadata", {}).get("managedFields", ABSENT), subresource=subresource)

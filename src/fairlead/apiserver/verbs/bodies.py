@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...objects import gojson, gotext
-from ...objects.tree import ABSENT, Absent
 from .. import statuses
 from ..kinds import DecodingRefused
 
@@ -52,6 +51,11 @@ def media(call: Call) -> str:
     return media_type
 
 
+def not_an_object(tree: Json) -> str:
+    """The decoder's complaint about a value that is no object."""
+    return f"couldn't get version/kind; json parse error: json: cannot unmarshal {_GO_NAMES[type(tree)]} into Go value of type {_HEADER}"
+
+
 def summary(body: bytes) -> str:
     """The beginning of a body, as errors show it."""
     if not body:
@@ -59,13 +63,6 @@ def summary(body: bytes) -> str:
     cut = body[:30]
     shown = cut.decode(errors="replace") if body[:1] == b"{" else cut.hex()
     return f"{shown} ..." if len(body) > 30 else shown
-
-
-def repruned(call: Call, patched: Json, live: Json, body: bytes | None) -> tuple[Json, list[str]]:
-    """A patched object decoded again, and its unknown fields. What it shares with the live one is not walked."""
-    clean: Json | Absent = live if call.kind.custom and live is not None else ABSENT
-    del body
-    return call.kind.rules.decode(patched, call.version, clean)
 
 
 def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
@@ -79,9 +76,8 @@ def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
     except gojson.DecodeError as error:
         raise _unrecognized(call, f"couldn't get version/kind; json parse error: {error.message}", body) from None
     if tree is not None and not isinstance(tree, dict):
-        text = f"json: cannot unmarshal {_GO_NAMES[type(tree)]} into Go value of type {_HEADER}"
-        raise _unrecognized(call, f"couldn't get version/kind; json parse error: {text}", body)
-    return tree, [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, tree)]
+        raise _unrecognized(call, not_an_object(tree), body)
+    return tree, gojson.duplicates(body, tree)
 
 
 def from_yaml(body: bytes) -> Json:

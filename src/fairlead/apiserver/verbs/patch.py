@@ -15,7 +15,7 @@ from ...wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from .. import metadata, options, ownership, statuses
 from ..kinds import DecodingRefused
 from . import writing
-from .bodies import from_yaml
+from .bodies import from_yaml, not_an_object
 
 if TYPE_CHECKING:
     from ...objects.apply.managed import Managed
@@ -97,19 +97,18 @@ def _merge_body(call: Call, opts: Options) -> tuple[Json, list[str]]:
         patch = gojson.decode(body)
     except gojson.DecodeError as error:
         raise statuses.bad_request(f"error decoding patch: {error.message}" if strict else "Invalid JSON Patch") from None
-    if patch is None or (not strict and not isinstance(patch, dict)):
+    if patch is None or (not strict and not isinstance(patch, (dict, list))):
         raise statuses.bad_request("Invalid JSON Patch")
-    if not isinstance(patch, dict):
+    if strict and not isinstance(patch, dict):
         found = _GO_NAMES[type(patch)]
         text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding patch: {text}")
-    doubled = [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, patch)] if strict else []
-    return patch, doubled
+    return patch, (gojson.duplicates(body, patch) if strict else [])
 
 
 def _merge_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
     patch, doubled = _merge_body(call, opts)
-    return mergepatch.apply(live, patch), doubled
+    return (mergepatch.apply(live, patch) if isinstance(patch, dict) else patch), doubled
 
 
 def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
@@ -125,7 +124,7 @@ def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, lis
     if not isinstance(patch, dict):
         found = _GO_NAMES[type(patch)]
         raise statuses.bad_request(f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}")
-    doubled = [f"duplicate field {gotext.quoted(path)}" for path in gojson.duplicates(body, patch)]
+    doubled = gojson.duplicates(body, patch)
     try:
         return strategic.apply(live, patch, call.version.schema), ([] if opts.field_validation == "Ignore" else doubled)
     except strategic.PatchError as error:
@@ -137,10 +136,13 @@ def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, lis
 
 def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options) -> Json:
     """The patched tree as the kind holds it; what it shares with the live object was decoded before."""
-    if tree is live:
-        return tree
     kind = call.kind
-    if kind.custom and (not isinstance(tree, dict) or not tree.get("kind")):
+    if tree is live and not complaints:
+        return tree
+    if tree is not None and not isinstance(tree, dict):
+        raise _refused(tree, not_an_object(tree))
+    tree = tree or {}
+    if kind.custom and not tree.get("kind"):
         raise _refused(tree, f"Object 'Kind' is missing in '{gojson.encode(tree).decode()}'")
     if not isinstance(tree.get("apiVersion", ""), str) or not isinstance(tree.get("kind", ""), str):
         name = "apiVersion" if not isinstance(tree.get("apiVersion", ""), str) else "kind"
@@ -213,10 +215,15 @@ def _strict_yaml(call: Call, opts: Options) -> None:
     if opts.field_validation == "Ignore":
         return
     doubled = gojson.duplicates(call.request.body) if call.request.body[:1] == b"{" else []
-    texts = [f'line 1: key "{path.rpartition(".")[2]}" already set in map' for path in doubled]
+    texts = [f'line 1: key "{_last(text)}" already set in map' for text in doubled]
     if texts and opts.field_validation == "Strict":
         listed = "\n  ".join(texts)
         raise statuses.bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}")
     for text in texts:
         call.warn(text)
 
+
+
+def _last(text: str) -> str:
+    """The member that a complaint about a duplicate names."""
+    return text.rpartition(' "')[2].rstrip('"').rpartition(".")[2]
