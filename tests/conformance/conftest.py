@@ -6,9 +6,7 @@ of its own. `--conformance-table FILE` writes the table.
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-import json
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,8 +98,12 @@ def _define(transport: HttpTransport, server: str) -> None:
     """Creates the kinds and waits until each version that is served answers."""
     api = Api(transport, server)
     crds = list(yaml.safe_load_all(_KINDS.read_text()))
-    for crd in crds:
-        api.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd).ok(201)
+    for crd in list(crds):
+        reply = api.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", crd)
+        if reply.code == 501:
+            crds.remove(crd)  # a limit: the rows about this kind fail and say so
+        else:
+            reply.ok(201)
     deadline = time.monotonic() + 60
     for crd in crds:
         for version in crd["spec"]["versions"]:
@@ -109,5 +111,3 @@ def _define(transport: HttpTransport, server: str) -> None:
             while version["served"] and api.send("GET", path).code != 200:
                 assert time.monotonic() < deadline, f"{path} is not served"
                 time.sleep(0.05)
-    with contextlib.suppress(json.JSONDecodeError):
-        api.send("GET", "/version").json

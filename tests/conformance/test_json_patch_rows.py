@@ -178,7 +178,7 @@ def test_too_many_operations(api: Api) -> None:
     patch = [op("test", "/status/phase", "x")]
     api.patch("json", "g", patch * 10_000, "status").ok(200)
     reply = api.patch("json", "g", patch * 10_001, "status").refused(413, "RequestEntityTooLarge")
-    assert reply.message == "Request entity is too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
+    assert reply.message == "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10001"
 
 
 def test_add_without_value(api: Api) -> None:

@@ -89,10 +89,9 @@ def test_merge_patch_main_refuses_wrong_uid(api: Api) -> None:
     """A merge patch of the main resource with a wrong metadata.uid is 422: the uid is immutable."""
     api.made("g", spec={"size": 1})
     body = {"metadata": {"uid": "00000000-0000-0000-0000-000000000001"}, "spec": {"size": 2}}
-    reply = api.patch("merge", "g", body).refused(422, "Invalid")
-    assert reply.causes == [
-        ("FieldValueInvalid", "metadata.uid", 'Invalid value: "00000000-0000-0000-0000-000000000001": field is immutable')
-    ]
+    causes = api.patch("merge", "g", body).refused(422, "Invalid").causes
+    expected = 'Invalid value: "00000000-0000-0000-0000-000000000001": field is immutable'
+    assert causes == [("FieldValueInvalid", "metadata.uid", expected)] * 2
 
 
 @pytest.mark.parametrize(
