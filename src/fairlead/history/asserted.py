@@ -33,6 +33,28 @@ def asserted(record: Commit | Attempt, before: Json) -> dict[Path, Json]:
     return {path: value for path, value in flat(part) if not _is_directive(path) and path[0] not in ("apiVersion", "kind")}
 
 
+def tested(record: Commit, before: Json) -> set[Path]:
+    """What a JSON patch compared before it wrote: there it stood on the current value, whatever it had read."""
+    if record.content != "json" or not isinstance(record.body, list):
+        return set()
+    found = (operation["path"] for operation in record.body if operation.get("op") == "test" and isinstance(operation.get("path"), str))
+    return {keyed(_steps(path), before) for path in found}
+
+
+def named_version(body: Json, content: str) -> int | None:
+    """The resourceVersion that a request names, as a lock or as a test."""
+    if content == "json":
+        values = [o.get("value") for o in body if o.get("path") == "/metadata/resourceVersion"] if isinstance(body, list) else []
+        value = values[0] if values else None
+    else:
+        value = lookup(body, ["metadata", "resourceVersion"])
+    return int(value) if isinstance(value, str) and value.isdigit() else None
+
+
+def _steps(pointer: str) -> list[str]:
+    return [part.replace("~1", "/").replace("~0", "~") for part in pointer.split("/")[1:]]
+
+
 def _part(body: Json, subresource: str) -> Json:
     """The part of an object that a write through this subresource can change."""
     if not isinstance(body, dict):
@@ -49,6 +71,8 @@ def _merged(patch: Json, at: Path) -> Iterator[tuple[Path, Json]]:
     elif patch is None:
         yield at, ABSENT
     else:
+        if isinstance(patch, list):
+            yield at, patch  # an array means that array: what is not in it shall not be there
         yield from flat(patch, at)
 
 
@@ -57,9 +81,9 @@ def _operations(patch: Json, before: Json) -> Iterator[tuple[Path, Json]]:
         kind = operation.get("op")
         if kind == "test" or not isinstance(operation.get("path"), str):
             continue
-        steps = [part.replace("~1", "/").replace("~0", "~") for part in operation["path"].split("/")[1:]]
+        steps = _steps(operation["path"])
         if kind == "move" and isinstance(operation.get("from"), str):
-            source = [part.replace("~1", "/").replace("~0", "~") for part in operation["from"].split("/")[1:]]
+            source = _steps(operation["from"])
             yield keyed(source, before), ABSENT
         if kind == "remove":
             yield keyed(steps, before), ABSENT

@@ -17,7 +17,7 @@ import msgspec
 
 from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
-from .asserted import asserted
+from .asserted import asserted, tested
 from .leaves import changed
 from .records import Attempt, Commit, Identity, Observation, Record
 
@@ -165,11 +165,13 @@ class Checker:
     def _compare(self, record: Commit, known: _Object, base: int, meant: dict[Path, Json]) -> None:
         self._check_reads(record, known, base)
         before = record.before if record.before is not None else ABSENT
+        compared = tested(record, before)
         for path, was, now in changed(before, record.after):
             if path in self._ignored or (path and path[0] in ("apiVersion", "kind")):
                 continue
-            if record.verb != "create":
+            if record.verb != "create" and not _is_below(path, compared):
                 self._check_leaf(record, known, base, meant, path, was, now)
+            if record.verb != "create":
                 self._check_owner(record, path, was, now)
             known.writers[path] = _Write(record.actor, record.version, now, was)
         self._settle_refusals(record, known, meant)
@@ -197,7 +199,7 @@ class Checker:
             kind = "wrong incarnation"
         elif writer.actor == record.actor:
             kind = "self"
-        elif path not in meant and now is ABSENT and not _covers(meant, path):
+        elif now is ABSENT and record.verb != "update" and path not in meant and not _covers(meant, path):
             kind = "dropped"
         else:
             kind = "carried" if same(now, at_base) else "computed"
@@ -208,10 +210,16 @@ class Checker:
 
     def _report(self, record: Commit, writer: _Write, path: Path, kind: str, base: int, now: Json, name: str = LOST) -> None:
         how = f"{record.verb} {record.content}".strip() + (f" on {record.subresource}" if record.subresource else "")
+        lost, was = writer.value, writer.before
+        outer = _vanished(record, path) if now is ABSENT else path
+        if outer != path:  # one finding for a whole entry that vanished, not one for each of its members
+            path, lost, was = outer, find(record.before, outer), ABSENT
+            if any(f.path == path and f.overwritten == record.version and f.victim == writer.actor for f in self.findings[-64:]):
+                return
         self.findings.append(
             Finding(
                 name, record.object, path, victim=writer.actor, culprit=record.actor, kind=kind, base=base, written=writer.version,
-                overwritten=record.version, was=writer.before, lost=writer.value, now=now, how=how,
+                overwritten=record.version, was=was, lost=lost, now=now, how=how,
             )
         )  # fmt: skip
 
@@ -303,6 +311,18 @@ def _name(identity: Identity) -> tuple[str, str, str]:
 def _covers(meant: dict[Path, Json], path: Path) -> bool:
     """Whether a removal above the path was meant."""
     return any(path[:length] in meant for length in range(1, len(path)))
+
+
+def _vanished(record: Commit, path: Path) -> Path:
+    """The outermost part below the top level that is no longer there."""
+    for length in range(2, len(path)):
+        if find(record.after, path[:length]) is ABSENT:
+            return path[:length]
+    return path
+
+
+def _is_below(path: Path, above: set[Path]) -> bool:
+    return bool(above) and any(path[:length] in above for length in range(1, len(path) + 1))
 
 
 def _is_list(value: Json) -> bool:

@@ -34,7 +34,7 @@ def changed(before: Json, after: Json, at: Path = ()) -> Iterator[tuple[Path, Js
 def _members(before: Json, after: Json, at: Path) -> Iterator[tuple[Path, Json, Json]]:
     old = before if isinstance(before, dict) else {}
     new = after if isinstance(after, dict) else {}
-    if (not old and not new) or (not isinstance(before, dict) and before is not ABSENT) or (not isinstance(after, dict) and after is not ABSENT):
+    if (not old and not new) or not _comparable(before) or not _comparable(after):
         if not same(before, after):
             yield at, before, after
         return
@@ -42,6 +42,10 @@ def _members(before: Json, after: Json, at: Path) -> Iterator[tuple[Path, Json, 
         if len(at) == 1 and at[0] == "metadata" and name in BOOKKEEPING:
             continue
         yield from changed(old.get(name, ABSENT), new.get(name, ABSENT), (*at, name))
+
+
+def _comparable(side: Json) -> bool:
+    return isinstance(side, dict) or side is ABSENT
 
 
 def _entries(before: Json, after: Json, at: Path) -> Iterator[tuple[Path, Json, Json]]:
