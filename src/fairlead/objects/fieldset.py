@@ -84,6 +84,8 @@ class FieldSet:
         """What is here and not there; a path there says nothing of the paths below it."""
         if self is other:
             return EMPTY
+        if not (other.members or other.children):
+            return self
         members = self.members if self.members.isdisjoint(other.members) else self.members - other.members
         children = self.children
         for step, theirs in other.children.items():

@@ -25,24 +25,29 @@ _Way = tuple[str, ...]
 
 
 class Comparison(NamedTuple):
-    """Three disjoint sets. All empty: the objects are the same."""
+    """Three disjoint sets; all empty: the objects are the same. `changed` is what was modified or added."""
 
     removed: FieldSet
     modified: FieldSet
     added: FieldSet
+    changed: FieldSet
 
     def without(self, ignored: FieldSet) -> Comparison:
         """The comparison, blind to these paths and to all below them."""
         if not ignored:
             return self
-        return Comparison(*(part.recursive_difference(ignored) for part in self))
+        return _comparison(*(part.recursive_difference(ignored) if part else part for part in self[:3]))
 
 
 def compare(old: Json, new: Json, type_: Type) -> Comparison:
     """What the new object changes."""
     walk = _Walk()
     walk.both(old, new, type_, ())
-    return Comparison(walk.removed.build(), walk.modified.build(), walk.added.build())
+    return _comparison(walk.removed.build(), walk.modified.build(), walk.added.build())
+
+
+def _comparison(removed: FieldSet, modified: FieldSet, added: FieldSet) -> Comparison:
+    return Comparison(removed, modified, added, modified.union(added))
 
 
 def whole(value: Json, type_: Type) -> FieldSet:

@@ -17,71 +17,77 @@ if TYPE_CHECKING:
     from .types import ListType, MapType, Type
 
 _Errors = list[tuple[str, str]]
+_FINE: _Errors = []
 
 
 def conform(value: Json, type_: Type, *, duplicates: bool = False, known: Json = ABSENT) -> None:
     """Raise TypedErrors unless the value fits; `duplicates` tolerates repeated items, as everything but apply does."""
-    errors: _Errors = []
-    _walk(value, known, type_, duplicates, "", errors)
+    errors = _walk(value, known, type_, duplicates)
     if errors:
         raise TypedErrors(errors)
 
 
-def _walk(value: Json, known: Json, type_: Type, duplicates: bool, path: str, errors: _Errors) -> None:
+def _walk(value: Json, known: Json, type_: Type, duplicates: bool) -> _Errors:
     if value is known:
-        return
+        return _FINE
     shape = form(type_, value)
     if shape is SCALAR:
         message = scalar_error(type_.scalar, value)
-        if message:
-            errors.append((path, message))
-    elif value is None:
-        return
-    elif shape is LIST:
-        if not isinstance(value, list):
-            errors.append((path, f"expected list, got {gotext.pointed(value)}"))
-        elif type_.list is not None:
-            _items(value, known, type_.list, duplicates, path, errors)
-    elif not isinstance(value, dict):
-        errors.append((path, f"expected map, got {gotext.pointed(value)}"))
-    elif type_.map is not None:
-        _members(value, known, type_.map, duplicates, path, errors)
+        return [("", message)] if message else _FINE
+    if value is None:
+        return _FINE
+    if shape is LIST:
+        if type(value) is not list:
+            return [("", f"expected list, got {gotext.pointed(value)}")]
+        return _items(value, known, type_.list, duplicates) if type_.list is not None else _FINE
+    if type(value) is not dict:
+        return [("", f"expected map, got {gotext.pointed(value)}")]
+    return _members(value, known, type_.map, duplicates) if type_.map is not None else _FINE
 
 
-def _members(value: dict[str, Json], known: Json, map_: MapType, duplicates: bool, path: str, errors: _Errors) -> None:
+def _members(value: dict[str, Json], known: Json, map_: MapType, duplicates: bool) -> _Errors:
     before = known if type(known) is dict else {}
+    errors = _FINE
     for name, member in value.items():
         counterpart = before.get(name, ABSENT)
         if member is counterpart:
             continue
         type_ = map_.fields.get(name) or map_.element
         if type_ is None:
-            errors.append((f"{path}.{name}", "field not declared in schema"))
-            return  # the server stops at the first one of each object
+            return [*errors, (f".{name}", "field not declared in schema")]  # the server stops at the first one of each object
         if type(member) is str and type_.scalar in ("string", "untyped"):
             continue
-        _walk(member, counterpart, type_, duplicates, f"{path}.{name}", errors)
+        below = _walk(member, counterpart, type_, duplicates)
+        if below:
+            errors = [*errors, *((f".{name}{path}", message) for path, message in below)]
+    return errors
 
 
-def _items(value: list[Json], known: Json, list_: ListType, duplicates: bool, path: str, errors: _Errors) -> None:
+def _items(value: list[Json], known: Json, list_: ListType, duplicates: bool) -> _Errors:
     before = known if type(known) is list else []
+    errors = _FINE
     seen: set[str] = set()
     for index, item in enumerate(value):
         counterpart = before[index] if index < len(before) else ABSENT
         if item is counterpart and (duplicates or not list_.associative):
             continue
-        place = f"[{index}]"
+        step = f"i:{index}"
         if list_.associative:
             try:
                 step = item_step(list_, item)
             except ItemError as error:
-                errors.append((path, f"element {index}: {error}"))
-                return
-            place = paths.server_text([paths.from_fields_v1(step) or step])
+                return [*errors, ("", f"element {index}: {error}")]
             if step in seen and not duplicates:
-                errors.append((path, f"duplicate entries for key {place}"))
+                errors = [*errors, ("", f"duplicate entries for key {_place(step)}")]
             seen.add(step)
-        _walk(item, counterpart, list_.element, duplicates, path + place, errors)
+        below = _walk(item, counterpart, list_.element, duplicates)
+        if below:
+            errors = [*errors, *((_place(step) + path, message) for path, message in below)]
+    return errors
+
+
+def _place(step: str) -> str:
+    return paths.server_text([paths.from_fields_v1(step) or step])
 
 
 def scalar_error(scalar: str, value: Json) -> str:

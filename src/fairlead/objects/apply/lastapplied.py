@@ -41,8 +41,8 @@ def taken_over(live: Json, type_: Type, api_version: str) -> FieldSet:
         conform(sent, type_)
     except (TypedErrors, ValueError):
         return EMPTY
-    removed, modified, added = compare(sent, live, type_)
-    return collect(sent, type_).difference(modified).difference(added).difference(removed)
+    comparison = compare(sent, live, type_)
+    return collect(sent, type_).difference(comparison.changed).difference(comparison.removed)
 
 
 def renewed(tree: Json, patch: Json) -> Json:

@@ -156,7 +156,7 @@ def refused_patch(patch: Json, api_version: str, kind: str) -> str | None:
 
 def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Owner, time: str, force: bool) -> tuple[Json, Managed]:
     _conforming("patch", patch, world, duplicates=False)
-    _conforming("live", before, world, duplicates=True)
+    _conforming("live", before, world, duplicates=True, known=managed.known if managed.settled is world.type else ABSENT)
     entries = _reconciled(world, before, managed)
     with prefixed("failed to merge config: "):
         merged = merge(before, patch, world.type)
@@ -175,12 +175,13 @@ def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Own
         rest[who] = Entry(world.api_version, mine, entries[who].time if same else time)
     else:
         rest.pop(who, None)
-    return (before if same else after), Managed(rest, settled=world.type)
+    stored = before if same else after
+    return stored, Managed(rest, settled=world.type, known=stored)
 
 
-def _conforming(name: str, tree: Json, world: World, *, duplicates: bool) -> None:
+def _conforming(name: str, tree: Json, world: World, *, duplicates: bool, known: Json = ABSENT) -> None:
     with prefixed(f"failed to create typed {name} object ({_place(tree)}): "):
-        conform(tree, world.type, duplicates=duplicates)
+        conform(tree, world.type, duplicates=duplicates, known=known)
 
 
 def _place(tree: Json) -> str:
@@ -206,12 +207,11 @@ def _updated(world: World, before: Json, after: Json, managed: Managed, who: Own
     conform(after, world.type, duplicates=True, known=before)
     entries = _reconciled(world, before, managed)
     comparison = compare(before, after, world.type).without(world.ignored)
-    changed = comparison.modified.union(comparison.added)
-    mine = changed.difference(_STRIPPED)
+    mine = comparison.changed.difference(_STRIPPED)
     previous = entries.get(who)
     rest, _ = _without_changed(world, before, after, entries, comparison, None)
     if mine:
-        held = _still_held(rest.get(who), previous, comparison, mine is changed)
+        held = _still_held(rest.get(who), previous, comparison, mine is comparison.changed)
         rest[who] = Entry(world.api_version, held.union(mine), time)
     return Managed(rest, settled=world.type, known=after)
 
@@ -256,10 +256,13 @@ def _without_changed(
             if not world.has(entry.api_version):
                 continue
             seen = comparisons[entry.api_version] = _compared_at(world, before, after, entry.api_version)
-        taken = entry.fields.intersection(seen.modified.union(seen.added))
+        fields = entry.fields
+        taken = fields.intersection(seen.changed)
         if taken:
             lost[one] = taken
-        fields = entry.fields.difference(taken).difference(seen.removed)
+            fields = fields.difference(taken)
+        if seen.removed:
+            fields = fields.difference(seen.removed)
         if fields:
             rest[one] = entry if fields is entry.fields else entry._replace(fields=fields)
     return rest, lost
