@@ -100,17 +100,13 @@ def type_name(value: object) -> str:
     return names.get(type(value), "<nil>")
 
 
+def as_string(value: object) -> str:
+    """`%s` of a decoded JSON scalar, with Go's complaint where it is no string."""
+    if isinstance(value, str):
+        return value
+    return "%!s(<nil>)" if value is None else f"%!s({type_name(value)}={plain(value)})"
+
+
 def general(value: float) -> str:
-    """`%v` of a float64: the shortest digits that read back, an exponent below 1e-4 and from seven digits on (1e+06, 1.5e+06)."""
-    if math.isinf(value) or math.isnan(value):
-        return number(value)
-    mantissa = exponent = ""
-    for precision in range(17):
-        mantissa, _, exponent = f"{float(value):.{precision}e}".partition("e")
-        if float(f"{mantissa}e{exponent}") == float(value):
-            break
-    power = int(exponent)
-    if not -4 <= power < 6:
-        return f"{mantissa}e{'-' if power < 0 else '+'}{abs(power):02d}"
-    digits = len(mantissa.lstrip("-").replace(".", ""))
-    return f"{float(value):.{max(digits - 1 - power, 0)}f}"
+    """`%v` of a float64."""
+    return number(float(value))
