@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from .. import gotext, paths
 from ..tree import ABSENT
+from .types import UNCHECKED
 from .values import LIST, SCALAR, ItemError, TypedErrors, form, item_step
 
 if TYPE_CHECKING:
@@ -55,7 +56,7 @@ def _members(value: dict[str, Json], known: Json, map_: MapType, duplicates: boo
         type_ = map_.fields.get(name) or map_.element
         if type_ is None:
             return [*errors, (f".{name}", "field not declared in schema")]  # the server stops at the first one of each object
-        if type(member) is str and type_.scalar in ("string", "untyped"):
+        if type_ is UNCHECKED or (type(member) is str and type_.scalar in ("string", "untyped")):
             continue
         below = _walk(member, counterpart, type_, duplicates)
         if below:

@@ -76,10 +76,13 @@ def updated(
     """Who owns what after a create, replace or patch made `new` out of `live`.
 
     What the write changed belongs to its manager now, what it removed to nobody; entries left with nothing go. An object whose
-    entries were all removed stays without until someone applies.
+    entries were all removed stays without until someone applies. `versions` are the other versions of the kind, unserved ones
+    too. Of a version that is gone, built-in kinds forget the entries (`forgets_versions`); a custom kind loses all entries.
     """
-    before, after = _bare(live), _bare(new)
-    if not managed and before.get("metadata", {}).get("uid"):
+    before, after = (_bare(live), _bare(new)) if _listed(live) is not _listed(new) else (live, new)
+    if before is ABSENT:
+        before = {}
+    elif not managed and (before.get("metadata") or {}).get("uid"):
         return managed
     world = World(api_version, schema, ignored, versions, forgets_versions)
     try:
@@ -189,6 +192,11 @@ def _place(tree: Json) -> str:
     metadata = tree.get("metadata") or {}
     group, _, version = tree.get("apiVersion", "").rpartition("/")
     return f"{metadata.get('namespace', '')}/{metadata.get('name', '')}; {group}/{version}, Kind={tree.get('kind', '')}"
+
+
+def _listed(tree: Json) -> Json:
+    """What the object says in managedFields."""
+    return None if tree is ABSENT else (tree.get("metadata") or {}).get("managedFields")
 
 
 def _bare(tree: Json) -> Json:

@@ -74,6 +74,9 @@ def _any(granular: bool) -> Type:
 ATOMIC: Final = _any(granular=False)
 DEDUCED: Final = _any(granular=True)
 
+#: managedFields themselves: one value, which is read elsewhere, and which nobody owns.
+UNCHECKED: Final = Type(list_=ListType(DEDUCED))
+
 _OWNER_REFERENCE = Type(
     map_=MapType(
         {
@@ -101,7 +104,7 @@ OBJECT_META: Final = Type(
             "generateName": _STRING,
             "generation": _NUMERIC,
             "labels": _TEXTS,
-            "managedFields": Type(list_=ListType(DEDUCED)),
+            "managedFields": UNCHECKED,
             "name": _STRING,
             "namespace": _STRING,
             "ownerReferences": Type(list_=ListType(_OWNER_REFERENCE, associative=True, keys=("uid",))),
