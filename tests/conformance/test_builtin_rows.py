@@ -189,7 +189,7 @@ def test_self_subject_review(api: Api) -> None:
 def test_plain_kinds(api: Api, plural: str, kind: str, group: str) -> None:
     """Kinds without a spec are created, listed and deleted."""
     objects = api.of(plural, kind, group)
-    extra = {"rules": []} if kind == "Role" else {}
+    extra: dict[str, Any] = {"rules": []} if kind == "Role" else {}
     objects.made("x", **extra)
     assert [item["metadata"]["name"] for item in objects.list().ok(200).json["items"]] == ["x"]
     objects.delete("x").ok(200)

@@ -40,14 +40,14 @@ def test_keyed_entries(api: Api) -> None:
     """Entries of a map list are owned by key."""
     api.made("g", spec={})
     stored = api.apply("g", "status", status={"conditions": [{"type": "A", "status": "True"}]}).ok(200).json
-    fields = {"f:status": {"f:conditions": {'k:{"type":"A"}': {".": {}, "f:status": {}, "f:type": {}}}}}
+    fields: dict[str, Any] = {"f:status": {"f:conditions": {'k:{"type":"A"}': {".": {}, "f:status": {}, "f:type": {}}}}}
     assert owners(stored)["one", "Apply", "status"] == fields
 
 
 def test_two_keys(api: Api) -> None:
     """An entry with two keys is owned by both, sorted."""
     stored = api.apply("g", spec={"ports": [{"name": "web", "number": 80}]}).ok(201).json
-    fields = {"f:spec": {"f:ports": {'k:{"name":"web","protocol":"TCP"}': {".": {}, "f:name": {}, "f:number": {}}}}}
+    fields: dict[str, Any] = {"f:spec": {"f:ports": {'k:{"name":"web","protocol":"TCP"}': {".": {}, "f:name": {}, "f:number": {}}}}}
     assert owners(stored)["one", "Apply", ""] == fields
 
 

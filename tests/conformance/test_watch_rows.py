@@ -80,7 +80,7 @@ def test_field_selector(api: Api) -> None:
 def test_initial_events(api: Api) -> None:
     """sendInitialEvents gives the objects and then a bookmark that says so."""
     api.made("a", spec={})
-    query = {"sendInitialEvents": True, "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": True}
+    query: dict[str, Any] = {"sendInitialEvents": True, "resourceVersionMatch": "NotOlderThan", "allowWatchBookmarks": True}
     added, bookmark = itertools.islice(api.watch(**query), 2)
     assert (added["type"], added["object"]["metadata"]["name"]) == ("ADDED", "a")
     assert bookmark["type"] == "BOOKMARK"

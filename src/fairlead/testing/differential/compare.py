@@ -70,7 +70,7 @@ def _shape(value: Any) -> str:
 
 
 def differing(left: Any, right: Any, at: str = "") -> tuple[str, Any, Any] | None:
-    """(path, left, right) of the first difference; the order of members counts, because the server sorts them."""
+    """(path, left, right) of the first difference. The order of members does not count, as in JSON."""
     if isinstance(left, dict) and isinstance(right, dict):
         for name in [*left, *(name for name in right if name not in left)]:
             if name not in left or name not in right:
@@ -78,7 +78,7 @@ def differing(left: Any, right: Any, at: str = "") -> tuple[str, Any, Any] | Non
             found = differing(left[name], right[name], f"{at}.{name}")
             if found is not None:
                 return found
-        return (f"{at}", f"order {list(left)}", f"order {list(right)}") if list(left) != list(right) else None
+        return None
     if isinstance(left, list) and isinstance(right, list):
         for index, (one, two) in enumerate(zip(left, right, strict=False)):
             found = differing(one, two, f"{at}[{index}]")

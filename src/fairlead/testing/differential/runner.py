@@ -12,7 +12,9 @@ import itertools
 import json
 import re
 import time
+import traceback
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -30,6 +32,7 @@ _MARK = re.compile(r"\$\{(\w+)(?::(\w+))?\}")
 _UNKNOWN = {"rv": "1", "stale": "1", "uid": "00000000-0000-0000-0000-000000000000", "continue": ""}
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SENTINEL = "zz-end"
+CRASHED = 599
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ class Server:
             answer = self._transport.send(request)
         except (OSError, http.client.HTTPException) as error:
             return Heard(request, 0, type(error).__name__.encode(), {})
+        except Exception as error:  # a server in this process that crashes must not end the run: it is the worst of findings
+            return Heard(request, CRASHED, f"crash: {_place(error)}".encode(), {})
         return Heard(request, answer.status, answer.body, dict(answer.headers))
 
     def ask(self, method: str, path: str, body: Any = None, query: tuple[tuple[str, str], ...] = ()) -> Heard:
@@ -186,6 +191,12 @@ class _Speaker:
             elif metadata.get("name") and metadata.get("resourceVersion"):
                 self._seen[metadata["name"]] = answer
                 self._first.setdefault(metadata["name"], metadata["resourceVersion"])
+
+
+def _place(error: Exception) -> str:
+    """What was raised, and the innermost line that raised it."""
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    return f"{type(error).__name__}: {error} at {Path(frame.filename).name}:{frame.lineno}"
 
 
 def _edit(tree: Any, where: Sequence[str | int], content: Any) -> None:
