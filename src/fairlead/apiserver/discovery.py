@@ -212,6 +212,8 @@ def _apis(machine: Machine, request: Request) -> Answer:
 def _group_version(machine: Machine, request: Request) -> Answer:
     """`/api/v1`, `/apis/group` and `/apis/group/version`."""
     path = request.path.strip("/").split("/")
+    if len(path) == 1:
+        return _api(machine, request) if path[0] == "api" else _apis(machine, request)
     group, version = ("", path[1]) if path[0] == "api" else (path[1], path[2] if len(path) > 2 else "")
     served = {"": ["v1"], **groups(machine)}
     if group not in served:

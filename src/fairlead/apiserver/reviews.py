@@ -14,6 +14,7 @@ import msgspec
 from ..objects import fielderrors, gojson
 from ..wire import Answer
 from . import statuses
+from .verbs.bodies import MEDIA_TYPES
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -57,6 +58,8 @@ def answer(machine: Machine, request: Request, user: User, tokens: Mapping[str, 
     try:
         if request.method != "POST":
             raise statuses.method_not_allowed()
+        if request.content_type.partition(";")[0].strip().lower() not in ("", "application/json", "application/yaml"):
+            raise statuses.unsupported_media_type(MEDIA_TYPES)
         body = _decoded(request.body, f"{parts[1]}/{parts[2]}", kind)
         question = Question(user, body, parts[4] if namespaced else "", machine.now(), tokens)
         return Answer(201, gojson.encode({**body, **respond(question)}), statuses.JSON_HEADERS)
