@@ -39,6 +39,12 @@ class Printed(msgspec.Struct, frozen=True):
     text: str
 
 
+class Literal(str):
+    """A value whose text is shown as it stands: the server prints its internal structs by Go's names and in Go's order."""
+
+    __slots__ = ()
+
+
 class FieldError(msgspec.Struct, frozen=True):
     """What is wrong (`reason` as in details.causes), where, the offending value (ABSENT: not shown), and the detail."""
 
@@ -109,6 +115,8 @@ def aggregate(errors: Iterable[FieldError]) -> str:
 
 
 def _shown(value: Json) -> str:
+    if isinstance(value, Literal):
+        return str(value)
     if isinstance(value, str):
         return gotext.quoted(value)
     if isinstance(value, Printed):

@@ -110,6 +110,15 @@ def _create_pod(pod: Json) -> Json:
     return {**pod, "spec": spec, "status": status}
 
 
+def _update_pod(new: Json, old: Json) -> Json:
+    """Admission gives the default tolerations again, and the priority stays."""
+    spec = _with_tolerations(new["spec"])
+    for name in ("priority", "preemptionPolicy"):
+        if spec.get(name) is None and old["spec"].get(name) is not None:
+            spec = {**spec, name: old["spec"][name]}
+    return with_member(new, "spec", spec)
+
+
 def _update_pod_status(new: Json, old: Json) -> Json:
     metadata = with_member(new["metadata"], "ownerReferences", old["metadata"].get("ownerReferences"))
     status = filled(new["status"], qosClass=old["status"]["qosClass"]) if old["status"].get("qosClass") else new["status"]
@@ -235,7 +244,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Endpoints"): Strategy(create_on_update=True),
     ("", "Event"): Strategy(create_on_update=True),
     ("", "Pod"): Strategy(
-        generation=("spec",), delete_returns_object=True, create=_create_pod, update_status=_update_pod_status
+        generation=("spec",), delete_returns_object=True, create=_create_pod, update=_update_pod, update_status=_update_pod_status
     ),
     ("", "PersistentVolumeClaim"): Strategy(
         delete_returns_object=True, create=_create_claim, update=lambda new, old: _normalised_sources(new)

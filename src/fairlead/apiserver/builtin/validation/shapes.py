@@ -6,7 +6,8 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING
 
-from ....objects.fielderrors import FieldError, forbidden, invalid, not_supported, required
+from ....objects.fielderrors import FieldError, Literal, forbidden, invalid, not_supported, required
+from ....objects.gojson import encode
 from ....objects.tree import Json, same
 from ... import names
 
@@ -194,3 +195,20 @@ def too_many(at: str, count: int, limit: int) -> FieldError:
     """More entries than allowed."""
     return FieldError("FieldValueTooMany", at, count, f"must have at most {limit} items")
 
+
+
+def selector_text(selector: Json) -> Literal:
+    """A label selector as Go's encoder prints it: members in the order of the struct."""
+    parts = []
+    if selector.get("matchLabels"):
+        parts.append(f'"matchLabels":{encode(selector["matchLabels"]).decode()}')
+    if selector.get("matchExpressions"):
+        parts.append(f'"matchExpressions":[{",".join(map(_requirement_text, selector["matchExpressions"]))}]')
+    return Literal("{" + ",".join(parts) + "}")
+
+
+def _requirement_text(requirement: Json) -> str:
+    members = [(name, requirement.get(name, "")) for name in ("key", "operator")]
+    if requirement.get("values"):
+        members.append(("values", requirement["values"]))
+    return "{" + ",".join(f'"{name}":{encode(value).decode()}' for name, value in members) + "}"
