@@ -5,7 +5,9 @@ the `merge.Updater` of structured-merge-diff. What the caller must see to:
 
 - `new` is the decoded, pruned and defaulted body *before* the kind's strategy resets what this subresource may not change; that
   is what `ignored` is for (CRD with a status subresource: `status` on the main resource, `metadata` and `spec` on /status).
-- A create passes live=ABSENT. Entries start from `managed.requested(...)`, which reads what a body says in managedFields.
+- A create passes live=ABSENT, and `zero`: what an object of the kind is before anything is said. For built-in kinds that is Go's
+  zero value as JSON (the decoded empty object), with whole structures in it that a create therefore does not own.
+- An update starts from `managed.requested(...)`, which reads what a body says in managedFields; a create says nothing.
 - An apply to a missing object passes live=ABSENT and NOBODY. Before: 422 for a bad manager (`naming.manager_errors`); 400 for a
   body of another apiVersion or kind, or with managedFields in it (`refused_patch`).
 - After an apply the caller defaults the result, and calls `managed.without_new_times` right before it stores, for every verb.
@@ -72,6 +74,7 @@ def updated(
     ignored: FieldSet = EMPTY,
     versions: Mapping[str, Version] = {},
     forgets_versions: bool = False,
+    zero: Json = ABSENT,
 ) -> Managed:
     """Who owns what after a create, replace or patch made `new` out of `live`.
 
@@ -80,8 +83,8 @@ def updated(
     too. Of a version that is gone, built-in kinds forget the entries (`forgets_versions`); a custom kind loses all entries.
     """
     before, after = (_bare(live), _bare(new)) if _listed(live) is not _listed(new) else (live, new)
-    if before is ABSENT:
-        before = {}
+    if live is ABSENT:
+        before = {} if zero is ABSENT else zero
     elif not managed and (before.get("metadata") or {}).get("uid"):
         return managed
     world = World(api_version, schema, ignored, versions, forgets_versions)
@@ -105,18 +108,20 @@ def applied(
     ignored: FieldSet = EMPTY,
     versions: Mapping[str, Version] = {},
     forgets_versions: bool = False,
+    zero: Json = ABSENT,
 ) -> tuple[Json, Managed]:
     """The object that the applied configuration makes of `live`, and who owns what then. `live` itself when nothing changes.
 
     The applier owns exactly what its configuration names. What it named last time and does not name now is removed, unless
     someone else owns it. A field that others own with another value: ApplyConflict, or with `force` theirs no more.
     """
-    before = _bare(live)
+    nothing = {} if zero is ABSENT else zero
+    before = nothing if live is ABSENT else _bare(live)
     world = World(api_version, schema, ignored, versions, forgets_versions)
     who = owner(manager, APPLY, api_version, subresource)
     try:
         if not managed:
-            managed = _first(world, before, owner(_BEFORE_FIRST_APPLY, UPDATE, api_version, subresource), time)
+            managed = _first(world, nothing, before, owner(_BEFORE_FIRST_APPLY, UPDATE, api_version, subresource), time)
         if manager != lastapplied.MANAGER:
             return _applied(world, before, patch, managed, who, time, force)
         return _applied_by_kubectl(world, before, patch, managed, who, time, force)
@@ -124,10 +129,10 @@ def applied(
         raise ApplyFailed(str(error)) from error
 
 
-def _first(world: World, before: Json, who: Owner, time: str) -> Managed:
+def _first(world: World, nothing: Json, before: Json, who: Owner, time: str) -> Managed:
     """Nobody is known to own anything: all that is there belongs to an updater of old."""
     with prefixed(f"failed to create manager for existing fields: failed to convert new object ({_place(before)}) to smd typed: "):
-        return _updated(world, {}, before, NOBODY, who, time)
+        return _updated(world, nothing, before, NOBODY, who, time)
 
 
 def _applied_by_kubectl(
