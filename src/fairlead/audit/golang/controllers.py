@@ -1,0 +1,239 @@
+"""Who runs a function, and whose kind a write touches.
+
+Called by `frontend`. A controller is a type whose setup says For(&Kind{}); where nothing says so (client-go style), a type named after what it does, and its own kind is
+read from its name or its package. A function belongs to its receiver's controller, else to the only controller that reaches it by calls.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.values import Scope, Values, flat, parts, render
+from fairlead.audit.model import Controller, Ownership, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairlead.audit.golang.project import Func
+    from fairlead.audit.golang.walk import Walk
+    from fairlead.audit.golang.writes import Writes
+
+_NAMED = re.compile(r"(?i)(?:reconciler|controller)$|^reconcile")
+_SUFFIX = re.compile(r"(?i)(?:base|generic)?(?:status)?(?:reconciler|controller|manager|handler|updater|syncer|scope|worker)(?:impl)?$")
+
+
+class Controllers:
+    """Controllers of one project, filled while functions are walked."""
+
+    def __init__(self, values: Values, writes: Writes) -> None:
+        self.values = values
+        self.writes = writes
+        self.project = values.project
+        self.by_key: dict[str, Controller] = {}
+        self.named: dict[str, Controller] = {}
+        self._function: dict[str, str] = {}
+        self._created: dict[str, set[str]] = {}
+        self._counts: dict[str, int] = {}
+        self._callers: Callable[[str], list[Func]] = lambda _: []
+
+    # -- setup calls ---------------------------------------------------------------------------------------------
+
+    def note(self, func: Func, name: str, call: list[Any], scope: Scope) -> None:
+        if name not in ("For", "Owns", "Complete", "Build") or call[1][0] != "." or not call[2]:
+            return
+        if name in ("For", "Owns"):
+            kind = self._literal_kind(call[2][0], scope)
+            if not kind:
+                return
+            for key in self._subjects(func, call, scope):
+                controller = self.by_key.setdefault(key, Controller(key, func.file.path, call[3]))
+                (controller.own if name == "For" else controller.children).add(kind)
+
+    def _literal_kind(self, expr: list[Any], scope: Scope) -> str:
+        while expr and expr[0] in ("&", "*"):
+            expr = expr[1]
+        if not expr or expr[0] not in ("L", "i", "c", "."):
+            return ""
+        kind = self.values.typeof(expr, scope)
+        if kind is None or kind[0] != "n":
+            return ""
+        return str(kind[2]) if self.writes.is_kind(kind) else ""
+
+    def _subjects(self, func: Func, call: list[Any], scope: Scope) -> list[str]:
+        """The reconciler types that a builder chain is for: the receiver of the setup method, and what Complete is given."""
+        out: list[str] = []
+        if func.receiver:
+            out.append(f"{func.file.package}.{func.receiver}")
+        for statement in flat(func.body):
+            for expression in _expressions(statement):
+                for part in parts(expression):
+                    if part[0] == "c" and part[1][0] == "." and part[1][2] in ("Complete", "Build") and part[2]:
+                        out.extend(self._reconciler(part[2][0], scope))
+        return list(dict.fromkeys(out)) or [f"{func.file.package}.{func.name}"]
+
+    def _reconciler(self, expr: list[Any], scope: Scope, depth: int = 0) -> list[str]:
+        kind = self.values.typeof(expr, scope)
+        if kind is not None and kind[0] == "n" and self.project.package_of(kind[1]) is not None:
+            return [f"{kind[1]}.{kind[2]}"]
+        if expr[0] == "c" and depth < 3:
+            return [name for argument in expr[2] for name in self._reconciler(argument, scope, depth + 1)]
+        return []
+
+    # -- settling ------------------------------------------------------------------------------------------------
+
+    def settle(self, walked: list[tuple[Func, Walk]], callers: Callable[[str], list[Func]]) -> None:
+        self._callers = callers
+        for func, _ in walked:
+            self._function[func.key] = self._controller_key(func)
+        counts: dict[str, int] = {}
+        for key in {*self._function.values(), *self.by_key}:
+            path, _, short = key.rpartition(".")
+            pieces = path.split("/")
+            for taken in range(len(pieces) + 1):
+                name = ".".join(["/".join(pieces[len(pieces) - taken :]), short]) if taken else short
+                counts[name] = counts.get(name, 0) + 1
+        self._counts = counts
+        for key, controller in self.by_key.items():
+            controller.name = self.display(key)
+            self.named[controller.name] = controller
+        for func, walk in walked:
+            owner = self._function[func.key]
+            for event in walk.events:
+                if event.what == "write" and event.site is not None and str(event.site.target) == "create" and event.site.kind:
+                    self._created.setdefault(owner, set()).add(event.site.kind)
+
+    def display(self, key: str) -> str:
+        if not key:
+            return ""
+        path, _, short = key.rpartition(".")
+        pieces = path.split("/")
+        for taken in range(len(pieces) + 1):
+            name = ".".join(["/".join(pieces[len(pieces) - taken :]), short]) if taken else short
+            if self._counts.get(name, 0) <= 1:
+                return name
+        return key
+
+    def _controller_key(self, func: Func) -> str:
+        own = self._own_controller(func)
+        if own:
+            return own
+        found = self._reaching(func)
+        if len(found) == 1:
+            return next(iter(found))
+        return f"{func.file.package}.{func.receiver}" if func.receiver else ""
+
+    def _own_controller(self, func: Func) -> str:
+        key = f"{func.file.package}.{func.receiver}" if func.receiver else ""
+        return key if key in self.by_key or (func.receiver and _NAMED.search(func.receiver)) else ""
+
+    def _reaching(self, func: Func) -> set[str]:
+        """The controllers whose functions lead to this one by calls, as far as names and imports tell. Stops at the second."""
+        out: set[str] = set()
+        seen = {func.key}
+        level = [func]
+        for _ in range(5):
+            above: list[Func] = []
+            for one in level:
+                for caller in self._calling(one):
+                    if caller.key in seen:
+                        continue
+                    seen.add(caller.key)
+                    key = self._own_controller(caller)
+                    if key:
+                        out.add(key)
+                    else:
+                        above.append(caller)
+            if len(out) > 1 or not above or len(seen) > 300:
+                break
+            level = above
+        return out
+
+    def _calling(self, func: Func) -> list[Func]:
+        callers = self._callers(func.name)
+        if len(callers) > 40:
+            return [caller for caller in callers if caller.file.package == func.file.package]
+        return [caller for caller in callers if caller.file.package == func.file.package or self._imports(caller, func)]
+
+    def _imports(self, caller: Func, func: Func) -> bool:
+        return bool(func.receiver) or func.file.package in self.project.imports(caller.file).values()
+
+    def of_function(self, func: Func) -> str:
+        return self.display(self._function.get(func.key, ""))
+
+    # -- ownership -----------------------------------------------------------------------------------------------
+
+    def place(self, site: Site, func: Func, walk: Walk) -> None:
+        key = self._function.get(func.key, "")
+        site.controller = self.display(key) or func.name
+        site.ownership = self._ownership(site, key, func, walk)
+
+    def _ownership(self, site: Site, key: str, func: Func, walk: Walk) -> Ownership:
+        if not site.kind:
+            return Ownership.UNKNOWN
+        controller = self.by_key.get(key)
+        if controller is not None and controller.own:
+            if site.kind in controller.own:
+                return Ownership.OWN
+        elif self._named_after(site.kind, key, func):
+            return Ownership.OWN
+        if (controller is not None and site.kind in controller.children) or self._made_child(site, walk):
+            return Ownership.CHILD
+        others = [other for other_key, other in self.by_key.items() if other_key != key and site.kind in other.own]
+        if str(site.target) != "status" and site.kind in self._created.get(key, set()) and not others:
+            return Ownership.CHILD
+        if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
+            return Ownership.OWN
+        if others and key:
+            return Ownership.FOREIGN
+        if str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN) and key:
+            return Ownership.FOREIGN
+        return Ownership.UNKNOWN
+
+    def _made_child(self, site: Site, walk: Walk) -> bool:
+        return any(event.what == "owner" and event.subject == site.subject for event in walk.events)
+
+    def _named_after(self, kind: str, key: str, func: Func, strict: bool = False) -> bool:
+        """Whether the controller's type, or its package, is named after the kind."""
+        low, many = kind.lower(), known.plural(kind)
+        path, _, short = key.rpartition(".") if key else (func.file.package, "", func.receiver)
+        stem = _SUFFIX.sub("", short).lower()
+        if stem in (low, many) or _akin(stem, low):
+            return True
+        if strict:
+            return False
+        segments = re.split(r"[/_-]", path.lower())[-3:]
+        if any(_akin(segment, low) for segment in segments[-1:]):
+            return True
+        return low in segments or many in segments or (len(low) > 4 and any(segment.endswith((low, many)) for segment in segments[-1:]))
+
+
+def _akin(name: str, kind: str) -> bool:
+    """Names that share most of the kind's: storageversionmigrator and StorageVersionMigration, disruption and PodDisruptionBudget."""
+    if len(name) < 6 or len(kind) < 6:
+        return False
+    shared = 0
+    for left, right in zip(name, kind, strict=False):
+        if left != right:
+            break
+        shared += 1
+    return shared >= 0.7 * len(kind) or (len(name) >= 9 and name in kind)
+
+
+def _expressions(statement: list[Any]) -> list[list[Any]]:
+    match statement[0]:
+        case "=":
+            return list(statement[2])
+        case "v":
+            return list(statement[3])
+        case "r":
+            return list(statement[1])
+        case "e" | "d" | "g":
+            return [statement[1]]
+        case "if":
+            return [statement[2]]
+    return []
+
+
+__all__ = ["Controllers", "render"]

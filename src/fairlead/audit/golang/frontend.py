@@ -1,0 +1,343 @@
+"""The Go front end's conductor: from files to sites, functions with events, and controllers.
+
+Called by `audit.run`. The order: lower the files that can matter; walk the functions that call something with the name of a write; take functions that
+write what they are given as wrappers and walk their callers, until no new wrapper appears; ask callers for patches that came in as parameters;
+give every function its controller and every site its ownership. It never judges.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.controllers import Controllers
+from fairlead.audit.golang.flow import double_writes
+from fairlead.audit.golang.types import Types
+from fairlead.audit.golang.values import Patch, Scope, Values, render
+from fairlead.audit.golang.walk import Walk
+from fairlead.audit.golang.writes import Raw, Writes
+from fairlead.audit.model import Facts, Function, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fairlead.audit.golang.project import Func, GoFile, Project
+
+_WRITER_NAME = re.compile(r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*(?:update|patch|write|save|flush|apply)\w*$")
+_INTERESTING = known.WRITES | set(known.CREATE_OR)
+_SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
+
+
+class Wrapper:
+    """A function that writes what it is given: the position of the object, and what it does with it."""
+
+    __slots__ = ("func", "position", "sites")
+
+    def __init__(self, func: Func, position: int, sites: list[Site]) -> None:
+        self.func = func
+        self.position = position
+        self.sites = sites
+
+    @property
+    def chief(self) -> Site:
+        """The write that counts for its callers: of status, where there is one; the least safe one."""
+        order = {"update": 0, "merge-patch": 1, "ssa": 2, "json-patch": 3, "merge-patch-locked": 4, "helper": 5, "create": 6, "delete": 7}
+        return min(self.sites, key=lambda site: (site.target != "status", order.get(str(site.way), 9)))
+
+
+class GoFrontend:
+    """One audit of one project's Go files."""
+
+    def __init__(self, project: Project, audited: set[str]) -> None:
+        self.project = project
+        self.audited = audited
+        self.types = Types(project)
+        self.values = Values(self.types)
+        self.writes = Writes(self.values)
+        self.controllers = Controllers(self.values, self.writes)
+        self.walks: dict[int, tuple[Func, Walk]] = {}
+        self.raws: dict[int, Raw] = {}
+        self.wrappers: dict[str, Wrapper] = {}
+        self.by_method: dict[str, list[Wrapper]] = {}
+        self._callers: dict[str, list[Func]] | None = None
+        self._asked: dict[tuple[str, int], list[Patch]] = {}
+
+    def run(self) -> Facts:
+        functions = [func for file in self._audited_files() for func in file.funcs]
+        for func in functions:
+            called = set(func.ir[9])
+            if called & _INTERESTING or called & _SETUP:
+                self._walk(func)
+        self._wrap()
+        self._resolve_patches()
+        facts = Facts()
+        self.controllers.settle([walked for walked in self.walks.values() if walked[1].found], self._functions_by_call)
+        for func, walk in self.walks.values():
+            self._report(func, walk, facts)
+        facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
+        facts.controllers = self.controllers.named
+        return facts
+
+    def _audited_files(self) -> Iterable[GoFile]:
+        return [file for file in self.project.lowered() if file.path in self.audited]
+
+    # -- walking -------------------------------------------------------------------------------------------------
+
+    def _walk(self, func: Func) -> None:
+        try:
+            self.walks[id(func)] = (func, Walk(self.values, func, self._on_call).run())
+        except RecursionError:
+            return
+
+    def _on_call(self, walk: Walk, call: list[Any], scope: Scope) -> Site | None:
+        function = call[1]
+        name = function[2] if function[0] == "." else function[1] if function[0] == "i" else function[1][-1] if function[0] == "[" and function[1][0] == "i" else ""
+        if function[0] == "[" and function[1][0] == ".":
+            name = function[1][2]
+        self.controllers.note(walk.func, name, call, scope)
+        raw = self.writes.classify(call, scope) if name in _INTERESTING else None
+        helper: Wrapper | None = None
+        if raw is None and name in self.by_method:
+            helper = self._wrapper_of(call, name, scope)
+            if helper is not None:
+                raw = self._helper_raw(helper, call, scope)
+        if raw is None:
+            return None
+        site = self._site(walk.func, call, raw)
+        if helper is not None:
+            chief = helper.chief
+            site.effective = str(chief.way)
+            site.target = chief.target
+            site.helper = helper.func.qualified
+            site.helper_place = chief.place
+            site.callee_key = helper.func.key
+            site.base = site.base or chief.base
+            site.force = chief.force
+        self.raws[id(site)] = raw
+        return site
+
+    def _site(self, func: Func, call: list[Any], raw: Raw) -> Site:
+        return Site(
+            file=func.file.path, line=call[3], function=func.qualified, kind=raw.kind, target=raw.target, verb=raw.verb, column=call[5], end_line=call[6],
+            api=raw.api, subject=raw.subject, manager=raw.manager, force=raw.force, polymorphic=raw.polymorphic and not raw.kind, helper=raw.helper,
+            effective="merge-patch" if raw.helper == "patch helper" else known.CREATE_OR.get(raw.helper.split(".")[-1], "") if raw.helper else "",
+            package=func.file.package,
+        )  # fmt: skip
+
+    def _wrapper_of(self, call: list[Any], name: str, scope: Scope) -> Wrapper | None:
+        callee = self.values.callee(call, scope)
+        if callee is not None:
+            return self.wrappers.get(callee.key)
+        function = call[1]
+        if function[0] != "." or self.values.imported(function[1], scope):
+            return None
+        owner = self.values.typeof(function[1], scope)
+        member = self.types.member(owner, name)
+        if member is None or member[0] != "abstract":
+            return None
+        wanted = self.types.interface_methods(owner)
+        for wrapper in self.by_method[name]:
+            package = self.project.scanned(wrapper.func.file.package)
+            if wrapper.func.receiver and package is not None and wanted <= set(package.methods.get(wrapper.func.receiver, {})):
+                return wrapper
+        return None
+
+    def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
+        if wrapper.position >= len(call[2]):
+            return None
+        raw = Raw(str(wrapper.chief.target), "helper")
+        self.writes.describe(call[2][wrapper.position], scope, raw)
+        if not raw.kind:
+            raw.kind, raw.polymorphic = wrapper.chief.kind, wrapper.chief.polymorphic
+            raw.api = wrapper.chief.api
+        return raw
+
+    # -- wrappers ------------------------------------------------------------------------------------------------
+
+    def _wrap(self) -> None:
+        fresh = self._new_wrappers()
+        for _ in range(5):
+            if not fresh:
+                return
+            names = {wrapper.func.name for wrapper in fresh}
+            self._lower_callers(fresh)
+            for file in self._audited_files():
+                for func in file.funcs:
+                    if names & set(func.ir[9]):
+                        self._walk(func)
+            fresh = self._new_wrappers()
+
+    def _new_wrappers(self) -> list[Wrapper]:
+        made: list[Wrapper] = []
+        for func, walk in self.walks.values():
+            given: dict[int, list[Site]] = {}
+            for site in walk.found.values():
+                raw = self.raws.get(id(site))
+                if raw is not None and raw.parameter >= 0 and self._wraps(func, raw, site):
+                    given.setdefault(raw.parameter, []).append(site)
+            for position, sites in given.items():
+                if func.key not in self.wrappers:
+                    wrapper = Wrapper(func, position, sites)
+                    self.wrappers[func.key] = wrapper
+                    self.by_method.setdefault(func.name, []).append(wrapper)
+                    made.append(wrapper)
+                elif self.wrappers[func.key].position == position:
+                    self.wrappers[func.key].sites = sites
+        return made
+
+    def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
+        if func.name in ("Reconcile", "reconcile", "SetupWithManager", "main", "Run"):
+            return False
+        if raw.polymorphic:
+            return True
+        if site.target != "status":
+            return False
+        return bool(_WRITER_NAME.search(func.name))
+
+    def _lower_callers(self, fresh: list[Wrapper]) -> None:
+        """Files that were not lowered so far but name a wrapper, in its package or importing it."""
+        wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
+        if not wanted:
+            return
+        pattern = re.compile(rb"\b(?:" + b"|".join(sorted({re.escape(wrapper.func.name.encode()) for wrapper in wanted})) + rb")[\[(]")
+        for path in self.audited:
+            file = self.project.files[path]
+            if (file.facts is None or not file.facts["bodies"]) and pattern.search(file.source):
+                self.project.facts(file, True)
+
+    # -- patches that come from callers and fields -----------------------------------------------------------------
+
+    def _resolve_patches(self) -> None:
+        for func, walk in list(self.walks.values()):
+            for site in walk.found.values():
+                raw = self.raws[id(site)]
+                if raw.verb == "merge-patch" and str(site.verb) == "merge-patch":
+                    found = self._settled(func, raw.patches)
+                    self._apply_patches(site, raw, found)
+        self._refresh_helpers()
+
+    def _refresh_helpers(self) -> None:
+        """Calls of a wrapper say what the wrapper does, now that its patches are known; writes inside a wrapper that has callers are judged through them."""
+        called: set[str] = set()
+        for _ in range(3):
+            for _, walk in self.walks.values():
+                for site in walk.found.values():
+                    wrapper = self.wrappers.get(site.callee_key)
+                    if wrapper is not None:
+                        chief = wrapper.chief
+                        site.effective, site.base = str(chief.way), chief.base
+                        called.add(site.callee_key)
+        for key in called:
+            func = self.wrappers[key].func
+            walked = self.walks.get(id(func))
+            current = walked[1].found.values() if walked else self.wrappers[key].sites
+            for site in current:
+                raw = self.raws.get(id(site))
+                site.inner = raw is not None and raw.parameter == self.wrappers[key].position
+
+    def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:
+        out: list[Patch] = []
+        for patch in patches:
+            if patch.parameter >= 0:
+                out.extend(self._from_callers(func, patch.parameter, depth))
+            elif patch.field:
+                out.extend(self._settled(func, self.values.field_patches(patch.field), depth + 1) if depth < 4 else [])
+            else:
+                out.append(patch)
+        return out
+
+    def _from_callers(self, func: Func, position: int, depth: int) -> list[Patch]:
+        key = (func.key, position)
+        if key in self._asked or depth > 3:
+            return self._asked.get(key, [])
+        self._asked[key] = []
+        out: list[Patch] = []
+        for caller in self._functions_by_call(func.name):
+            held: list[Patch] = []
+
+            def look(walk: Walk, call: list[Any], scope: Scope, held: list[Patch] = held) -> None:
+                name = call[1][2] if call[1][0] == "." else call[1][1] if call[1][0] == "i" else ""
+                if name == func.name and position < len(call[2]):
+                    callee = self.values.callee(call, scope)
+                    if callee is None or callee.key == func.key:
+                        held.extend(self.values.patches(call[2][position], scope))
+
+            try:
+                Walk(self.values, caller, look).run()
+            except RecursionError:
+                continue
+            out.extend(self._settled(caller, held, depth + 1))
+        self._asked[key] = out
+        return out
+
+    def _functions_by_call(self, name: str) -> list[Func]:
+        if self._callers is None:
+            self._callers = {}
+            for file in self._audited_files():
+                for func in file.funcs:
+                    for called in func.ir[9]:
+                        self._callers.setdefault(called, []).append(func)
+        return self._callers.get(name, [])
+
+    def _apply_patches(self, site: Site, raw: Raw, patches: list[Patch]) -> None:
+        if not patches:
+            site.notes = (*site.notes, "base not seen")
+            return
+        verbs = {patch.verb for patch in patches if patch.verb}
+        order = ["merge-patch", "merge-patch-locked", "json-patch", "ssa"]
+        chosen = next((verb for verb in order if verb in verbs), "merge-patch")
+        site.verb = chosen
+        if len(verbs) > 1:
+            site.notes = (*site.notes, "mixed bases: " + ", ".join(sorted(verbs)))
+        based = next((patch for patch in patches if patch.verb == chosen and patch.base), None)
+        if based is not None:
+            site.base = based.base
+            if based.same and based.source.startswith("client.M") and based.subject == site.subject:
+                site.notes = (*site.notes, "base is the object itself")
+        if any(patch.source.endswith("StrategicMergeFrom") for patch in patches):
+            site.notes = (*site.notes, "strategic")
+
+    # -- results -------------------------------------------------------------------------------------------------
+
+    def _report(self, func: Func, walk: Walk, facts: Facts) -> None:
+        if not walk.found:
+            return
+        sites = list(walk.found.values())
+        for site in sites:
+            _fill(site, walk)
+            self.controllers.place(site, func, walk)
+        facts.sites.extend(sites)
+        pairs = double_writes(func.body, walk.found)
+        name = self.controllers.of_function(func)
+        facts.functions.append(Function(func.file.path, func.qualified, func.line, int(func.ir[8]), "go", walk.events, sites, pairs, name))
+
+
+def _fill(site: Site, walk: Walk) -> None:
+    """Which fields of the written object the function changes, and whether only metadata."""
+    fields: list[str] = []
+    lists: list[str] = []
+    parts_changed: set[str] = set()
+    subject = site.subject
+    for event in walk.events:
+        if event.what != "mutate" or not event.path or not (event.subject == subject or _same_root(event.subject, subject)):
+            continue
+        first, _, rest = event.path.partition(".")
+        parts_changed.add(first)
+        if first == "Status":
+            name = (rest.split(".")[0].split("[")[0] or "*").split("(")[0]
+            name = name[:1].lower() + name[1:]
+            if name not in fields:
+                fields.append(name)
+            if (name == "conditions" or event.detail.split("|")[0].split(" ")[0] in ("append", "list", "condition")) and name not in lists:
+                lists.append(name if event.detail.split("|")[0] != "condition" else "conditions")
+    site.fields, site.lists = tuple(fields), tuple(dict.fromkeys(lists))
+    if str(site.target) == "spec" and parts_changed and parts_changed <= {"ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"} and str(site.verb) not in ("helper", "ssa"):
+        site.target = "metadata"
+
+
+def _same_root(left: str, right: str) -> bool:
+    return left.split("[")[0] == right.split("[")[0]
+
+
+__all__ = ["GoFrontend", "render"]

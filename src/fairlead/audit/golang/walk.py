@@ -1,0 +1,473 @@
+"""Following one function: statement by statement, what it assigns, changes, compares, reads and writes, in source order.
+
+Called by `frontend` for each function that may write. It produces the events that rules read and hands every call to a callback that
+decides whether the call writes. It follows closures where they stand, and knows whether a call runs in a loop, a retry, a defer or under a check.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang.values import Scope, Values, parts, render
+from fairlead.audit.model import Event, Site
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairlead.audit.golang.project import Func
+
+    OnCall = Callable[["Walk", list[Any], Scope], Site | None]
+
+_META_SETTERS = {
+    "AddFinalizer": "Finalizers", "RemoveFinalizer": "Finalizers", "SetFinalizers": "Finalizers", "SetLabels": "Labels",
+    "SetAnnotations": "Annotations", "SetOwnerReferences": "OwnerReferences", "SetControllerReference": "OwnerReferences", "SetOwnerReference": "OwnerReferences",
+}  # fmt: skip
+_CONDITION_WORDS = ("SetStatusCondition", "RemoveStatusCondition", "SetCondition", "MarkTrue", "MarkFalse", "MarkUnknown", "SetSummary", "MarkReconciling", "MarkStalled", "SetAggregate", "SetMirror")
+_COMPARE = ("DeepEqual", "DeepDerivative", "Equal", "Equals", "EqualValues", "Changed", "changed", "NeedsUpdate", "HasChanges", "IsStatusConditionPresentAndEqual")
+_META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
+
+
+class Walk:
+    """One pass over one function."""
+
+    def __init__(self, values: Values, func: Func, on_call: OnCall) -> None:
+        self.values = values
+        self.func = func
+        self.on_call = on_call
+        self.events: list[Event] = []
+        self.found: dict[int, Site] = {}
+        self.block: tuple[int, ...] = ()
+        self.loops = 0
+        self.retry = ""
+        self.retry_calls: dict[str, tuple[int, int]] = {}
+        self.deferred = False
+        self.guards: list[str] = []
+        self.returns_after_compare: list[tuple[int, ...]] = []
+        self.uses: dict[int, str] = {}
+        self._next_block = 0
+        self.scope: Scope | None = None
+
+    def run(self) -> Walk:
+        scope = self.values.entry_scope(self.func)
+        self.scope = scope
+        self.statements(self.func.body, scope)
+        return self
+
+    def event(self, what: str, line: int, subject: str = "", path: str = "", detail: str = "", site: Site | None = None) -> None:
+        self.events.append(Event(what, line, subject, path, self.block, detail, site))
+
+    # -- statements ----------------------------------------------------------------------------------------------
+
+    def statements(self, body: list[Any], scope: Scope) -> None:
+        for position, one in enumerate(body):
+            following = body[position + 1] if position + 1 < len(body) else None
+            self._note_use(one, following)
+            self.statement(one, scope)
+
+    def inner(self, body: list[Any], scope: Scope, guard: str = "") -> None:
+        before = self.block
+        self._next_block += 1
+        self.block = (*before, self._next_block)
+        self.guards.append(guard)
+        self.statements(body, Scope(self.func, scope, scope.tparams))
+        self.guards.pop()
+        self.block = before
+
+    def statement(self, one: list[Any], scope: Scope) -> None:
+        match one[0]:
+            case "=":
+                self._assign(one, scope)
+            case "v":
+                self._declare(one, scope)
+            case "e":
+                self.expression(one[1], scope)
+            case "if":
+                self._if(one, scope)
+            case "for":
+                self._for(one, scope)
+            case "rng":
+                self._range(one, scope)
+            case "r":
+                for value in one[1]:
+                    self.expression(value, scope)
+                self.event("return", one[2], detail=" ".join(render(value) for value in one[1]))
+            case "d" | "g":
+                self._later(one, scope)
+            case "sw":
+                self._switch(one, scope)
+            case "{":
+                self.inner(one[1], scope)
+
+    def _assign(self, one: list[Any], scope: Scope) -> None:
+        left, right, operator, line = one[1], one[2], one[3], one[4]
+        for value in right:
+            self.expression(value, scope)
+        pairs = len(left) == len(right)
+        for position, target in enumerate(left):
+            value, index = (right[position], 0) if pairs else (right[0], position) if right else (["?"], 0)
+            if target[0] == "i":
+                self._set_variable(target[1], value, index, operator, scope, line)
+            else:
+                for part in parts(target):
+                    if part[0] == "c":
+                        self.expression(part, scope)
+                self._mutation(target, value, scope, line, operator)
+
+    def _set_variable(self, name: str, value: list[Any], index: int, operator: str, scope: Scope, line: int) -> None:
+        if name == "_":
+            return
+        var = scope.variables.get(name) if operator == ":=" else scope.find(name)
+        if var is None:
+            var = scope.declare(name)
+        entry = (value, index)
+        if var.scope is scope or var.scope is None:
+            var.values = [entry]
+        else:
+            var.values = [*var.values, entry]
+        if operator == ":=":
+            var.type = None
+        kind = value[0] if value else "?"
+        if kind == "c" and value[1][0] == "." and value[1][2] in ("DeepCopy", "DeepCopyObject"):
+            self.event("copy", line, render(value[1][1]), name)
+        elif kind == "a" and value[1][0] == "c" and value[1][1][0] == "." and value[1][1][2] in ("DeepCopy", "DeepCopyObject"):
+            self.event("copy", line, render(value[1][1][1]), name)
+        if (var.parameter >= 0 and operator == "=") or operator == "=":
+            self.event("assign", line, name, "", render(value))
+
+    def _declare(self, one: list[Any], scope: Scope) -> None:
+        names, declared, values, line = one[1], one[2], one[3], one[4]
+        for value in values:
+            self.expression(value, scope)
+        for position, name in enumerate(names):
+            var = scope.declare(name, self.values.types.of_syntax(declared, scope.file, scope.tparams) if declared else None)
+            if len(values) == len(names):
+                var.values = [(values[position], 0)]
+            elif values:
+                var.values = [(values[0], position)]
+
+    def _if(self, one: list[Any], scope: Scope) -> None:
+        inside = Scope(self.func, scope, scope.tparams)
+        if one[1]:
+            self._note_use(one[1], ["if", None, *one[2:]])
+            self.statement(one[1], inside)
+        condition = render(one[2])
+        self.expression(one[2], inside)
+        compares = any(word in condition for word in _COMPARE) or " != " in condition.replace(" != nil", "") or "modified" in condition or "updated" in condition.lower()
+        self.inner(one[3], inside, condition)
+        if compares:
+            self.event("compare", one[5], detail=condition)
+            if one[3] and one[3][-1][0] in ("r", "br"):
+                self.returns_after_compare.append(self.block)
+        if one[4] is not None:
+            self.inner(one[4], inside, f"!({condition})")
+
+    def _for(self, one: list[Any], scope: Scope) -> None:
+        inside = Scope(self.func, scope, scope.tparams)
+        for part in (one[1], one[3]):
+            if part:
+                self.statement(part, inside)
+        if one[2]:
+            self.expression(one[2], inside)
+        self.loops += 1
+        self.inner(one[4], inside)
+        self.loops -= 1
+
+    def _range(self, one: list[Any], scope: Scope) -> None:
+        inside = Scope(self.func, scope, scope.tparams)
+        self.expression(one[2], scope)
+        for position, target in enumerate(one[1]):
+            if target[0] == "i":
+                var = inside.declare(target[1])
+                var.values = [(one[2], position)]
+                var.ranged = True
+        over = self.values.types.underlying(self.values.typeof(one[2], scope)) if one[1] else None
+        self.event("range", one[4], render(one[2]), detail="map" if over is not None and over[0] == "m" else "")
+        self.loops += 1
+        self.inner(one[3], inside)
+        self.loops -= 1
+
+    def _switch(self, one: list[Any], scope: Scope) -> None:
+        inside = Scope(self.func, scope, scope.tparams)
+        if one[1]:
+            self.statement(one[1], inside)
+        if one[2]:
+            self.expression(one[2], inside)
+        for values, body, types, _ in one[3]:
+            for value in values:
+                self.expression(value, inside)
+            cased = Scope(self.func, inside, scope.tparams)
+            if one[5]:
+                var = cased.declare(one[5])
+                var.values = [(one[2], 0)]
+                if len(types) == 1:
+                    var.type = self.values.types.of_syntax(types[0], scope.file, scope.tparams)
+            self.inner(body, cased, " ".join(render(value) for value in values))
+
+    def _later(self, one: list[Any], scope: Scope) -> None:
+        before = self.deferred
+        self.deferred = self.deferred or one[0] == "d"
+        self.expression(one[1], scope)
+        self.deferred = before
+
+    # -- expressions ---------------------------------------------------------------------------------------------
+
+    def expression(self, expr: list[Any], scope: Scope) -> None:
+        """Visits every call, innermost first, and every closure where it stands."""
+        match expr[0]:
+            case "c":
+                self._call(expr, scope)
+            case "F":
+                self.closure(expr[1], scope)
+            case "." | "&" | "*" | "s" | "a" | "...":
+                self.expression(expr[1], scope)
+            case "u":
+                self.expression(expr[2], scope)
+            case "L":
+                for _, value in expr[2]:
+                    self.expression(value, scope)
+            case "[":
+                self.expression(expr[1], scope)
+                self.expression(expr[2], scope)
+            case "b":
+                self.expression(expr[2], scope)
+                self.expression(expr[3], scope)
+
+    def closure(self, func: list[Any], scope: Scope, types: list[Any] | None = None) -> None:
+        inside = Scope(self.func, scope, scope.tparams)
+        for name, kind, _ in func[4]:
+            inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
+        for name, kind, _ in func[5]:
+            if name:
+                inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
+        self.inner(func[6], inside)
+
+    def _call(self, call: list[Any], scope: Scope) -> None:
+        function = call[1]
+        text = render(function)
+        before, loops = self.retry, self.loops
+        if text.endswith(("RetryOnConflict", "OnError")) and any(argument[0] == "F" for argument in call[2]):
+            self.retry = f"{call[3]}-{call[6]}"
+        self.expression(function, scope)
+        for argument in call[2]:
+            self.expression(argument, scope)
+        self.retry, self.loops = before, loops
+        self._effects(call, text, scope)
+        site = self.on_call(self, call, scope)
+        if site is not None:
+            self._placed(site, call)
+
+    def _placed(self, site: Site, call: list[Any]) -> None:
+        site.loop = self.loops > 0
+        site.in_retry = self.retry
+        site.deferred = self.deferred
+        site.error = self.uses.get(id(call), "used")
+        site.guarded = any(_is_check(guard) for guard in self.guards) or any(self.block[: len(chain)] == chain for chain in self.returns_after_compare)
+        self.found[id(call)] = site
+        self.event("write", site.line, site.subject, str(site.target), str(site.way), site)
+
+    def _effects(self, call: list[Any], text: str, scope: Scope) -> None:
+        """What calls do to objects, as far as their names tell."""
+        name = text.rsplit(".", 1)[-1]
+        arguments, line = call[2], call[3]
+        if name in ("Get",) and len(arguments) >= 3 and call[1][0] == ".":
+            self.event("get", line, self.path_of(arguments[2], scope))
+        elif name in _META_SETTERS:
+            subject = self.path_of(arguments[0], scope) if arguments and not name.startswith("Set") else ""
+            if name.startswith("Set") and call[1][0] == ".":
+                subject = self.path_of(call[1][1], scope)
+                if name.endswith("Reference") and len(arguments) >= 2:
+                    subject = self.path_of(arguments[1], scope)
+                    self.event("owner", line, subject, detail=self.path_of(arguments[0], scope))
+            self.event("mutate", line, subject, "ObjectMeta." + _META_SETTERS[name])
+        elif any(word in name for word in _CONDITION_WORDS):
+            for argument in arguments[:2]:
+                self._condition_effect(argument, call, scope)
+            if call[1][0] == "." and not self.values.imported(call[1][1], scope):
+                self._condition_effect(call[1][1], call, scope)
+        elif call[1][0] == ".":
+            owner = self.path_of(call[1][1], scope)
+            if ".Status" in owner and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find")) and name[:1].isupper():
+                subject, path = _split(owner)
+                self.event("mutate", line, subject, path, "call")
+        if "IsConflict" in name and arguments:
+            self.event("isconflict", line, render(arguments[0]))
+        if name.startswith(("Sort", "sort")) or text.startswith(("sort.", "slices.Sort")):
+            self.event("sort", line, render(arguments[0]) if arguments else "")
+        self._passed_on(call, text, scope)
+
+    def _passed_on(self, call: list[Any], text: str, scope: Scope) -> None:
+        if text.endswith(("DeepCopy", "MergeFrom", "MergeFromWithOptions", "append", "len")):
+            return
+        for argument in call[2]:
+            if argument[0] == "i" or (argument[0] == "&" and argument[1][0] in ("i", ".")) or argument[0] == ".":
+                self.event("passed", call[3], self.path_of(argument, scope), detail=text)
+
+    def _condition_effect(self, argument: list[Any], call: list[Any], scope: Scope) -> None:
+        path = self.path_of(argument, scope)
+        if not path or path in ("ctx",):
+            return
+        subject, inner = _split(path)
+        if argument[0] in ("i", "&", ".", "*", "c") and (inner or argument[0] in ("i", ".")):
+            self.event("mutate", call[3], subject, inner or "Status.Conditions", "condition")
+
+    def _mutation(self, target: list[Any], value: list[Any], scope: Scope, line: int, operator: str) -> None:
+        path = self.path_of(target, scope)
+        subject, inner = _split(path)
+        detail = []
+        text = render(value)
+        if value and value[0] == "c" and text.startswith("append("):
+            detail.append("append" if _appends_itself(value, target) else "list")
+        if "Now()" in text or "time.Now" in text or self._holds_now(value, scope):
+            detail.append("now")
+        if target[0] == "[":
+            detail.append("index")
+        if value and value[0] == "i" and value[1] == "nil":
+            detail.append("nil")
+        if inner and not detail and inner.startswith("Status."):
+            kind = self.values.types.underlying(self.values.typeof(target, scope))
+            if kind is not None and kind[0] == "s":
+                detail.append("list")
+        self.event("mutate", line, subject, inner, " ".join(detail) + ("|" + text if text else ""))
+
+    def _holds_now(self, value: list[Any], scope: Scope) -> bool:
+        """A variable, or the address of one, that holds the current time."""
+        while value and value[0] in ("&", "*"):
+            value = value[1]
+        if not value or value[0] != "i":
+            return False
+        var = scope.find(value[1])
+        return var is not None and any(render(held).endswith(("metav1.Now()", "time.Now()")) for held, _ in var.values)
+
+    def path_of(self, expr: list[Any], scope: Scope, depth: int = 0) -> str:
+        """render, with a variable that points into another object replaced by what it points to."""
+        text = render(expr)
+        root = text.split(".", 1)[0].split("[", 1)[0]
+        var = scope.find(root) if depth < 3 else None
+        if var is not None and len(var.values) == 1 and not var.ranged:
+            value, position = var.values[0]
+            if position == 0 and value and value[0] == "&" and value[1][0] == ".":
+                return self.path_of(value[1], var.scope or scope, depth + 1) + text[len(root) :]
+        return text
+
+    # -- what becomes of an error ----------------------------------------------------------------------------------
+
+    def _note_use(self, one: list[Any], following: list[Any] | None) -> None:
+        match one[0]:
+            case "e" | "d" | "g":
+                if one[1][0] == "c":
+                    self.uses[id(one[1])] = "ignored"
+            case "r":
+                for value in one[1]:
+                    for part in parts(value):
+                        if part[0] == "c":
+                            self.uses[id(part)] = "returned"
+            case "=":
+                for value in one[2]:
+                    if value[0] == "c":
+                        self.uses[id(value)] = self._assigned_use(one, following)
+
+    def _assigned_use(self, one: list[Any], following: list[Any] | None) -> str:
+        name = render(one[1][-1]) if one[1] else ""
+        if name == "_":
+            return "ignored"
+        if following is None or following[0] == "r":
+            return "returned"
+        if following[0] == "if" and _mentions(following[2], name):
+            return error_use(following, name)
+        return "used"
+
+
+def _is_check(guard: str) -> bool:
+    if not guard:
+        return False
+    return any(word in guard for word in _COMPARE) or "changed" in guard.lower() or "updated" in guard.lower() or "modified" in guard.lower() or " != " in guard.replace("!= nil", "").replace('!= ""', "")
+
+
+def _mentions(expr: list[Any], name: str) -> bool:
+    return any(part[0] == "i" and part[1] == name for part in parts(expr))
+
+
+def error_use(check: list[Any], name: str) -> str:
+    """What a function does with the error of a write, from the `if` that looks at it."""
+    condition = render(check[2])
+    if f"{name} == nil" in condition:
+        return "used"
+    if "IsConflict" in condition and "!" not in condition and _quiet(check[3], name):
+        return "conflict-swallowed"
+    for inner in check[3]:
+        if inner[0] == "if" and "IsConflict" in render(inner[2]) and not render(inner[2]).startswith("!") and _quiet(inner[3], name):
+            return "conflict-swallowed"
+    if "!apierrors.IsConflict" in condition.replace(" ", "") or ("IsConflict" in condition and "!" in condition):
+        return "conflict-swallowed" if _returns(check[3]) else "used"
+    if _speaks(check[3], name):
+        return "returned"
+    return "logged" if not _returns(check[3]) else "swallowed" if _quiet(check[3], name) else "used"
+
+
+def _returns(body: list[Any]) -> bool:
+    from fairlead.audit.golang.values import flat
+
+    return any(one[0] == "r" for one in flat(body))
+
+
+def _speaks(body: list[Any], name: str) -> bool:
+    """Whether the error goes on: returned, joined, assigned to something that is, or a panic."""
+    from fairlead.audit.golang.values import flat
+
+    for one in flat(body):
+        if one[0] == "r" and any(_mentions(value, name) for value in one[1]):
+            return True
+        if one[0] == "r" and any(_makes_error(value) for value in one[1]):
+            return True
+        if one[0] == "=" and any(_mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
+            return True
+        if one[0] == "e" and render(one[1]).startswith("panic"):
+            return True
+    return False
+
+
+def _makes_error(value: list[Any]) -> bool:
+    text = render(value)
+    return text.startswith(("fmt.Errorf", "errors.New", "errors.Wrap", "Errorf")) or "Err" in text.split("(")[0]
+
+
+def _logs(value: list[Any]) -> bool:
+    return value[0] == "c" and any(word in render(value[1]).lower() for word in ("log", "record", "event"))
+
+
+def _quiet(body: list[Any], name: str) -> bool:
+    """A branch that neither passes the error on nor asks to run again."""
+    from fairlead.audit.golang.values import flat
+
+    if _speaks(body, name):
+        return False
+    for one in flat(body):
+        if one[0] == "r":
+            text = " ".join(render(value) for value in one[1])
+            if any(_asks_again(value) for value in one[1]) or "equeue" in text:
+                return False
+        if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
+            return False
+        if one[0] == "e" and any(word in render(one[1]) for word in ("AddRateLimited", "AddAfter", ".Add(")):
+            return False
+    return True
+
+
+def _asks_again(value: list[Any]) -> bool:
+    return any(part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]) for part in parts(value))
+
+
+def _appends_itself(value: list[Any], target: list[Any]) -> bool:
+    return bool(value[2]) and render(value[2][0]) == render(target)
+
+
+def _split(path: str) -> tuple[str, str]:
+    """`r.obj.Status.Phase` -> (`r.obj`, `Status.Phase`); the first part that names a part of an object divides."""
+    pieces = path.split(".")
+    for position, piece in enumerate(pieces):
+        if position and piece.split("[")[0].split("(")[0] in ("Status", "Spec", "ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"):
+            return ".".join(pieces[:position]), ".".join(pieces[position:])
+    return path, ""
+
+
+split_path = _split

@@ -1,0 +1,449 @@
+"""Is this call a write to the API, and which one?
+
+Called by `walk` for every call whose method has the name of a write. The receiver's type decides; where the type is unknown (it comes from a
+module outside the project), the shape of the call does, and only for shapes that nothing else has. An in-memory manager with an `Update`
+method is a type of the project with its own method, so it is never taken for a client.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.values import Patch, Scope, Values, parts, render
+
+if TYPE_CHECKING:
+    from fairlead.audit.golang.types import Type
+
+_CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
+_VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
+_API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
+_POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
+_CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
+
+
+@dataclass(slots=True)
+class Raw:
+    """A write as one call shows it, before functions and callers are known."""
+
+    target: str
+    verb: str
+    kind: str = ""
+    api: str = ""
+    subject: str = ""
+    parameter: int = -1
+    polymorphic: bool = False
+    force: bool = False
+    manager: str = ""
+    patches: list[Patch] = field(default_factory=list)
+    helper: str = ""
+    object_type: Type = None
+    literal: bool = False
+    versioned: bool = False
+
+
+class Writes:
+    """Decides what calls write. One per project."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.types = values.types
+
+    def classify(self, call: list[Any], scope: Scope) -> Raw | None:
+        function = call[1]
+        if function[0] != ".":
+            return self._plain_function(call, scope) if function[0] == "i" else None
+        name, arguments = function[2], call[2]
+        if self.values.imported(function[1], scope):
+            return self._package_function(call, scope)
+        if name not in known.WRITES:
+            return None
+        owner = self.values.typeof(function[1], scope)
+        how = self._writer(owner, name, function[1], scope, arguments)
+        if how == "status":
+            return self._runtime_write(name, arguments, scope, status=self._subresource(function[1], scope) == "status")
+        if how == "client":
+            return self._runtime_write(name, arguments, scope, status=False)
+        if how in ("typed", "resource"):
+            return self._typed_write(call, owner, scope)
+        if how == "helper" and name == "Patch" and len(arguments) >= 2:
+            raw = Raw("status", "helper", helper="patch helper")
+            self.describe(arguments[1], scope, raw)
+            return raw
+        return None
+
+    # -- receivers -----------------------------------------------------------------------------------------------
+
+    def _writer(self, owner: Type, name: str, receiver: list[Any], scope: Scope, arguments: list[Any]) -> str:
+        if owner is None:
+            return self._by_shape(name, receiver, scope, arguments)
+        known_role = known.role(owner)
+        if known_role in ("status", "client", "typed", "resource", "helper"):
+            return known_role
+        member = self.types.member(owner, name)
+        if member is None:
+            return self._by_shape(name, receiver, scope, arguments) if owner[0] == "tp" else ""
+        what, value = member
+        if what == "outside":
+            inner = known.role(value)
+            if inner in ("status", "client", "typed", "resource", "helper"):
+                return inner
+            if known.is_client_package(value[1]):
+                return ""
+            return self._by_shape(name, receiver, scope, arguments) if self._foreign_client(value) else ""
+        if what == "abstract" and self._like_writer(value[0], name):
+            return "status" if self._status_shape(receiver) else "client"
+        return ""
+
+    def _foreign_client(self, kind: Type) -> bool:
+        """A type of another module whose methods cannot be seen, with a client's name or a scope's."""
+        return kind is not None and kind[0] == "n" and ("client" in kind[2].lower() or kind[2].endswith(("Scope", "Interface")))
+
+    def _like_writer(self, parameters: list[Type], name: str) -> bool:
+        """A local interface method with the signature of controller-runtime's client."""
+        return (
+            len(parameters) >= 2
+            and parameters[1] is not None
+            and parameters[1][0] == "n"
+            and known.is_client_package(parameters[1][1])
+            and parameters[1][2] == "Object"
+        )
+
+    def _status_shape(self, receiver: list[Any]) -> bool:
+        return receiver[0] == "c" and receiver[1][0] == "." and receiver[1][2] == "Status" and not receiver[2]
+
+    def _by_shape(self, name: str, receiver: list[Any], scope: Scope, arguments: list[Any]) -> str:
+        """The receiver's type is not known: only shapes that nothing but a Kubernetes client has."""
+        if len(arguments) < 2:
+            return ""
+        first = render(arguments[0])
+        if not _CONTEXT.search(first):
+            return ""
+        if self._status_shape(receiver) and name in ("Update", "Patch", "Apply", "Create"):
+            return "status"
+        if name in ("UpdateStatus", "ApplyStatus"):
+            return "typed"
+        if receiver[0] == "c" and receiver[1][0] == ".":
+            before = receiver[1][1]
+            if before[0] == "c" and before[1][0] == "." and (_VERSION_CALL.search(before[1][2]) or before[1][2] == "Resource"):
+                return "typed"
+            if receiver[1][2] == "Resource" and len(receiver[2]) == 1:
+                return "typed"
+        if name in ("Update", "Patch", "Create", "Delete", "DeleteAllOf") and _CLIENT_NAME.search(render(receiver)):
+            return "client" if self._is_object(self.values.typeof(arguments[1], scope)) else ""
+        return ""
+
+    def _is_object(self, kind: Type) -> bool:
+        if kind is None or kind[0] != "n":
+            return False
+        path, name = kind[1], kind[2]
+        if known.is_client_package(path) or name in _POLYMORPHIC:
+            return True
+        if path.startswith(known.API_GROUPS_BUILT_IN) or _API_PATH.search(path):
+            return True
+        made_of = self.types.underlying(kind)
+        if made_of is not None and made_of[0] == "S":
+            return any(embedded[0] == "n" and embedded[2] == "ObjectMeta" for embedded in made_of[2].ir[2])
+        return False
+
+    def is_kind(self, kind: Type) -> bool:
+        """A concrete API type: not an interface of the client package, not an unstructured object."""
+        return self._is_object(kind) and bool(self.kind_of(kind)[0])
+
+    def _subresource(self, receiver: list[Any], scope: Scope, depth: int = 0) -> str:
+        """Which subresource a writer is for: Status() and SubResource("status") through variables and fields."""
+        if depth > 4:
+            return "status"
+        if receiver[0] == "c" and receiver[1][0] == ".":
+            if receiver[1][2] == "SubResource" and receiver[2]:
+                texts = self.values.strings(receiver[2][0], scope)
+                return texts[0] if texts else "status"
+            return "status"
+        if receiver[0] == "i":
+            var = scope.find(receiver[1])
+            if var is not None and var.values:
+                return self._subresource(var.values[-1][0], var.scope or scope, depth + 1)
+        return "status"
+
+    # -- controller-runtime --------------------------------------------------------------------------------------
+
+    def _runtime_write(self, name: str, arguments: list[Any], scope: Scope, status: bool) -> Raw | None:
+        if len(arguments) < 2:
+            return None
+        options = arguments[2:]
+        where = "status" if status else "spec"
+        match name:
+            case "Update":
+                raw = Raw(where, "update")
+            case "Create":
+                raw = Raw("status" if status else "create", "create")
+            case "Delete" | "DeleteAllOf":
+                raw = Raw("delete", "delete")
+            case "Apply":
+                raw = Raw(where, "ssa")
+            case "Patch":
+                raw = Raw(where, "merge-patch")
+                if not options:
+                    return None
+                raw.patches = self.values.patches(options[0], scope)
+                options = options[1:]
+            case _:
+                return None
+        self.describe(arguments[1], scope, raw)
+        self._options(options, scope, raw)
+        return raw
+
+    def _options(self, options: list[Any], scope: Scope, raw: Raw) -> None:
+        for option in options:
+            if self.values.mentions(option, "ForceOwnership", scope) or self.values.mentions(option, "Force", scope) or _forced_literal(option):
+                raw.force = True
+            for part in parts(option):
+                if part[0] == "c" and render(part[1]).endswith("FieldOwner") and part[2]:
+                    texts = self.values.strings(part[2][0], scope)
+                    raw.manager = texts[0] if texts else render(part[2][0])
+
+    def describe(self, expr: list[Any], scope: Scope, raw: Raw) -> None:
+        kind = self.values.typeof(expr, scope)
+        raw.subject = render(expr)
+        raw.object_type = kind
+        raw.literal = expr[0] == "&" and expr[1][0] == "L"
+        raw.kind, raw.api, raw.polymorphic = self.kind_of(kind)
+        if raw.polymorphic or not raw.kind:
+            named = self._named_kind(expr, scope)
+            if named:
+                raw.kind, raw.polymorphic = named, False
+        raw.parameter = self._parameter(expr, scope)
+
+    def _parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
+        """The parameter that the written object is, or is a copy of."""
+        while expr and expr[0] in ("&", "*", "a"):
+            expr = expr[1]
+        if depth > 4 or not expr:
+            return -1
+        if expr[0] == "i":
+            var = scope.find(expr[1])
+            if var is None:
+                return -1
+            if var.parameter >= 0:
+                return var.parameter
+            for value, position in var.values:
+                found = self._parameter(value, var.scope or scope, depth + 1) if position == 0 or (value and value[0] == "a") else -1
+                if found >= 0:
+                    return found
+        if expr[0] == "c" and expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
+            return self._parameter(expr[1][1], scope, depth + 1)
+        if expr[0] == "c" and expr[1][0] == "T" and expr[2]:
+            return self._parameter(expr[2][0], scope, depth + 1)
+        return -1
+
+    def kind_of(self, kind: Type) -> tuple[str, str, bool]:
+        """Kind, package of its Go type, and whether the type stands for many kinds."""
+        if kind is None:
+            return "", "", False
+        if kind[0] == "tp":
+            bound = kind[2]
+            inner = self.kind_of(bound) if bound is not None and bound[0] == "n" else ("", "", True)
+            return inner if inner[0] and not inner[2] else ("", "", True)
+        if kind[0] == "I":
+            return "", "", True
+        if kind[0] != "n":
+            return "", "", False
+        path, name = kind[1], kind[2]
+        if name in _POLYMORPHIC or known.is_client_package(path) or path.endswith("apimachinery/pkg/runtime"):
+            return "", "", True
+        made_of = self.types.underlying(kind)
+        if made_of is not None and made_of[0] == "I":
+            return "", "", True
+        if name.endswith("ApplyConfiguration"):
+            return name.removesuffix("ApplyConfiguration"), path, False
+        return name, path, False
+
+    def _named_kind(self, expr: list[Any], scope: Scope) -> str:
+        """The kind that is set on an unstructured object, where the text of it can be seen."""
+        root = expr
+        while root and root[0] in ("&", "*"):
+            root = root[1]
+        if not root or root[0] != "i":
+            return ""
+        var = scope.find(root[1])
+        if var is None:
+            return ""
+        for value, _ in var.values:
+            found = _kind_in(value)
+            if found:
+                return found
+            assertion = value if value and value[0] == "a" else None
+            if assertion:
+                kind = self.types.of_syntax(assertion[2], scope.file, scope.tparams)
+                if self.kind_of(kind)[0]:
+                    return self.kind_of(kind)[0]
+        return ""
+
+    # -- client-go -----------------------------------------------------------------------------------------------
+
+    def _typed_write(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
+        name, arguments = call[1][2], call[2]
+        if len(arguments) < 2:
+            return None
+        match name:
+            case "UpdateStatus":
+                raw = Raw("status", "update")
+            case "ApplyStatus":
+                raw = Raw("status", "ssa")
+            case "Update":
+                raw = Raw("spec", "update")
+            case "Apply":
+                raw = Raw("spec", "ssa")
+            case "Create":
+                raw = Raw("create", "create")
+            case "Delete" | "DeleteCollection":
+                raw = Raw("delete", "delete")
+            case "Patch":
+                return self._typed_patch(call, owner, scope)
+            case _:
+                return None
+        dynamic_apply = name in ("Apply", "ApplyStatus") and len(arguments) >= 4
+        if name not in ("Delete", "DeleteCollection"):
+            self.describe(arguments[2 if dynamic_apply else 1], scope, raw)
+        if self._subresource_argument(arguments[2:], scope):
+            raw.target = "status"
+        self._options(arguments[2:], scope, raw)
+        self._kind_from_client(call, owner, scope, raw)
+        return raw
+
+    def _typed_patch(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
+        arguments = call[2]
+        if len(arguments) < 4:
+            return None
+        status = self._subresource_argument(arguments[4:], scope)
+        verb = "merge-patch"
+        kind = render(arguments[2])
+        if "Type" not in kind:
+            held = [render(value) for value in self._held(arguments[2], scope)]
+            kind = held[0] if held else kind
+        verb = self.values.verb_of_type(kind, arguments[3], scope)
+        raw = Raw("status" if status else "spec", verb)
+        raw.subject = render(arguments[1]).removesuffix(".Name").removesuffix(".GetName()").removesuffix(".ObjectMeta")
+        raw.patches = [Patch(verb, f"{scope.file.path}:{self._built_at(arguments[3], scope, call)}", source="types." + kind.split(".")[-1], line=call[3])]
+        raw.versioned = verb == "merge-patch-locked"
+        named = arguments[1]
+        while named and named[0] in (".", "c"):
+            named = named[1]
+        raw.parameter = self._parameter(named, scope)
+        held = self.values.typeof(named, scope) if named and named[0] == "i" else None
+        if held is not None and self._is_object(held):
+            raw.kind, raw.api, raw.polymorphic = self.kind_of(held)
+        self._options(arguments[4:], scope, raw)
+        texts = [text for text in self.values.strings(arguments[3], scope) if text]
+        if not status:
+            raw.target = _patched_part(texts)
+        self._kind_from_client(call, owner, scope, raw)
+        return raw
+
+    def _held(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
+        if expr[0] != "i":
+            return []
+        var = scope.find(expr[1])
+        return [] if var is None else [value for value, _ in var.values]
+
+    def _built_at(self, expr: list[Any], scope: Scope, call: list[Any]) -> int:
+        for value in self._held(expr, scope):
+            if value and value[0] == "c":
+                return int(value[3])
+        return int(call[3])
+
+    def _subresource_argument(self, options: list[Any], scope: Scope) -> bool:
+        return any(text == "status" for option in options if option[0] in ('"', "i", "...") for text in self.values.strings(option, scope))
+
+    def _kind_from_client(self, call: list[Any], owner: Type, scope: Scope, raw: Raw) -> None:
+        """The client's own name says the kind where the object does not."""
+        if raw.kind and not raw.polymorphic:
+            return
+        if owner is not None and owner[0] == "n" and owner[2].endswith("Interface") and known.role(owner) == "typed":
+            raw.kind, raw.api = owner[2].removesuffix("Interface"), known.api_package(owner[1])
+            raw.polymorphic = False
+            return
+        receiver = call[1][1]
+        while receiver[0] == "i":
+            held = self._held(receiver, scope)
+            if not held:
+                return
+            receiver = held[-1]
+        while receiver[0] == "c" and receiver[1][0] == ".":
+            method, inner = receiver[1][2], receiver[1][1]
+            if method == "Resource" and receiver[2]:
+                raw.kind = self._resource_kind(receiver[2][0], scope) or raw.kind
+                return
+            if inner[0] == "c" and inner[1][0] == "." and _VERSION_CALL.search(inner[1][2]):
+                raw.kind, raw.polymorphic = known.singular(method), False
+                return
+            receiver = inner
+
+    def _resource_kind(self, expr: list[Any], scope: Scope) -> str:
+        """The kind behind a GroupVersionResource whose resource can be read."""
+        for value in [expr, *self._held(expr, scope), *self._package_values(expr, scope)]:
+            for part in parts(value):
+                if part[0] == "L":
+                    for key, inner in part[2]:
+                        if key == "Resource" and inner[0] == '"':
+                            return known.singular(inner[1].capitalize())
+                if part[0] == "c" and render(part[1]).endswith("WithResource") and part[2] and part[2][0][0] == '"':
+                    return known.singular(part[2][0][1].capitalize())
+        return ""
+
+    def _package_values(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
+        name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else ""
+        package = scope.file.package if expr[0] == "i" else self.values.imported(expr[1], scope) if expr[0] == "." else ""
+        found = self.values.project.value(package, name) if name and package else None
+        return [found[1][3][found[2]]] if found and found[2] < len(found[1][3]) else []
+
+    # -- functions of known packages -----------------------------------------------------------------------------
+
+    def _package_function(self, call: list[Any], scope: Scope) -> Raw | None:
+        path, name, arguments = self.values.imported(call[1][1], scope), call[1][2], call[2]
+        if name in known.CREATE_OR and len(arguments) >= 4 and path.startswith("sigs.k8s.io/controller-runtime"):
+            raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
+            self.describe(arguments[2], scope, raw)
+            return raw
+        return None
+
+    def _plain_function(self, call: list[Any], scope: Scope) -> Raw | None:
+        name = call[1][1]
+        if name in known.CREATE_OR and len(call[2]) >= 4 and any(alias == "." and "controllerutil" in path for alias, path in self.values.project.imports(scope.file).items()):
+            raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
+            self.describe(call[2][2], scope, raw)
+            return raw
+        return None
+
+
+def _patched_part(texts: list[str]) -> str:
+    """Which part of the object the text of a patch changes."""
+    joined = " ".join(texts)
+    words = set(re.findall(r"[A-Za-z]+", joined))
+    if "spec" in words:
+        return "spec"
+    if words & {"finalizers", "labels", "annotations", "ownerReferences", "metadata"}:
+        return "metadata"
+    return "spec"
+
+
+def _forced_literal(option: list[Any]) -> bool:
+    for part in parts(option):
+        if part[0] == "L":
+            for key, value in part[2]:
+                if key == "Force" and render(value) in ("true", "ptr.To(true)", "pointer.Bool(true)"):
+                    return True
+    return False
+
+
+def _kind_in(expr: list[Any]) -> str:
+    for part in parts(expr):
+        if part[0] == "L":
+            for key, value in part[2]:
+                if key in ("Kind", '"kind"') and value[0] == '"':
+                    return str(value[1])
+        if part[0] == "c" and render(part[1]).endswith(("WithKind", "SetKind")) and part[2] and part[2][0][0] == '"':
+            return str(part[2][0][1])
+    return ""
