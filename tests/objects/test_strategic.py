@@ -71,6 +71,7 @@ A, B, C = {"name": "a", "image": "1"}, {"name": "b", "image": "1"}, {"name": "c"
 
 MERGED: dict[str, tuple[Json, Json, Json]] = {
     "nothing": (pod(containers=[A]), {}, pod(containers=[A])),
+    "null for a patch": (pod(containers=[A]), None, pod(containers=[A])),
     "an entry is merged by its key": (
         pod(containers=[A, B]),
         pod(containers=[{"name": "b", "image": "2"}]),

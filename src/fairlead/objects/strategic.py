@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING
 
 from . import gotext
 from .strategicerrors import BAD_DELETE_LIST, BAD_RETAIN_KEYS, BAD_SET_ORDER, PatchError, bad_argument, bad_patch_type, failed, panic
+from .strategiclists import check_order, merge_lists, ordered
 from .tree import ABSENT, same
 
 if TYPE_CHECKING:
     from .schema.model import Schema
     from .tree import Json
 
-__all__ = ["PatchError", "apply", "merge_maps"]
+__all__ = ["PatchError", "apply"]
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -32,13 +33,15 @@ _SET_ORDER = "$setElementOrder"
 
 
 def apply(target: Json, patch: Json, schema: Schema) -> Json:
-    """The object after the patch; PatchError when the patch cannot be applied. `patch` is the decoded body, an object."""
+    """The object after the patch; PatchError when the patch cannot be applied. `patch` is the decoded body: an object, or null."""
+    if patch is None:
+        return target
     if not isinstance(patch, dict):
         raise PatchError(400, f"json: cannot unmarshal {_go_kind(patch)} into Go value of type map[string]interface {{}}")
-    return merge_maps(target, patch, schema)
+    return _merge_maps(target, patch, schema)
 
 
-def merge_maps(original: dict[str, Json], patch: dict[str, Json], schema: Schema) -> dict[str, Json]:
+def _merge_maps(original: dict[str, Json], patch: dict[str, Json], schema: Schema) -> dict[str, Json]:
     """One object with the patch for it."""
     if _DIRECTIVE in patch:
         return _directed(patch)
@@ -89,21 +92,17 @@ def _merge_member(merged: dict[str, Json], key: str, change: Json, schema: Schem
             _place(merged, key, _without_nulls(change))
     elif isinstance(change, dict):
         field = _field(schema, key)
-        merged[key] = change if _strategy(field) == "replace" else merge_maps(before, change, field)
+        merged[key] = change if _strategy(field) == "replace" else _merge_maps(before, change, field)
     elif isinstance(change, list):
-        from .strategiclists import merge_lists
-
         field = _field(schema, key)
         merge = deletes or _strategy(field) == "merge"
-        merged[key] = merge_lists(before, change, field, deletes=deletes) if merge else change
+        merged[key] = merge_lists(before, change, field, _merge_maps, deletes=deletes) if merge else change
     else:
         merged[key] = change
 
 
 def _order(merged: dict[str, Json], patch: dict[str, Json], key: str, schema: Schema) -> None:
     """Merge and order the list that a $setElementOrder names. Its part of the patch is then done."""
-    from .strategiclists import check_order, merge_lists, ordered
-
     order = patch.pop(key)
     if not isinstance(order, list):
         raise bad_argument([], order)
@@ -121,7 +120,7 @@ def _order(merged: dict[str, Json], patch: dict[str, Json], key: str, schema: Sc
     elif before is ABSENT:
         result = _without_directives(change)
     elif _strategy(field) == "merge":
-        result = merge_lists(before, change, field)
+        result = merge_lists(before, change, field, _merge_maps)
     else:
         result = change
     merged[name] = ordered(result, order, field.patch_merge_key, before or [], change or [])

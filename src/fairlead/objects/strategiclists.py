@@ -1,4 +1,4 @@
-"""How strategic merge patch merges and orders lists. Called by `strategic`.
+"""How strategic merge patch merges and orders lists. Called by `strategic`, which passes in how two objects are merged.
 
 Order of a merged list: what the patch (or its $setElementOrder) names stands in that order, the rest in the order it had, and the
 two are interleaved by where they stood before.
@@ -10,19 +10,22 @@ from typing import TYPE_CHECKING
 
 from . import gotext
 from .schema.model import Schema
-from .strategic import merge_maps
 from .strategicerrors import bad_argument, bad_patch_type, failed, lists_of_lists, no_merge_key, panic
 from .tree import same
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from .tree import Json
+
+    Merge = Callable[[dict[str, Json], dict[str, Json], Schema], dict[str, Json]]
 
 _DIRECTIVE = "$patch"
 _ANYTHING = Schema()
 
 
-def merge_lists(original: list[Json], patch: list[Json], field: Schema, *, deletes: bool = False) -> list[Json]:
-    """A list with the patch for it. `deletes`: the patch lists the scalars that go."""
+def merge_lists(original: list[Json], patch: list[Json], field: Schema, merge: Merge, *, deletes: bool = False) -> list[Json]:
+    """A list with the patch for it; `merge` merges two entries of the same key. `deletes`: the patch lists the scalars that go."""
     if not original and not patch:
         return original
     key = field.patch_merge_key
@@ -35,7 +38,7 @@ def merge_lists(original: list[Json], patch: list[Json], field: Schema, *, delet
         if not key:
             raise failed("cannot merge lists without merge key for struct")
         original, patch = _special_entries(original, patch, key)
-        merged = _merged_entries(original, patch, key, field.items or _ANYTHING)
+        merged = _merged_entries(original, patch, key, field.items or _ANYTHING, merge)
     return _interleaved(merged, _named(merged, patch, key), patch, original, key if maps else None)
 
 
@@ -125,14 +128,14 @@ def _special_entries(original: list[Json], patch: list[Json], key: str) -> tuple
     return (plain, []) if replaces else (original, plain)
 
 
-def _merged_entries(original: list[Json], patch: list[Json], key: str, schema: Schema) -> list[Json]:
+def _merged_entries(original: list[Json], patch: list[Json], key: str, schema: Schema, merge: Merge) -> list[Json]:
     merged = list(original)
     for entry in patch:
         at = _position(merged, key, _key_value(entry, key))
         if at is None:
             merged.append(entry)
         else:
-            merged[at] = merge_maps(merged[at], entry, schema)
+            merged[at] = merge(merged[at], entry, schema)
     return merged
 
 
