@@ -5,6 +5,7 @@ What controllers and tests get. `Client(api)` and `AsyncClient(api)` take the cl
 
 from __future__ import annotations
 
+from contextlib import aclosing, closing
 from typing import TYPE_CHECKING, Any
 
 from .adapters import async_transport_of, transport_of
@@ -69,8 +70,9 @@ class Client:
         """(type, object) as they come, bookmarks included, until the server ends the stream."""
         call = self._calls.watch(api_version, kind, namespace, resource_version, labels, fields, timeout_seconds)
         request = self._run(call)
-        for line in self.transport.stream(request):
-            yield event(line)
+        with closing(self.transport.stream(request)) as lines:  # type: ignore[type-var]
+            for line in lines:
+                yield event(line)
 
     def _run(self, call: Call[Result]) -> Result:
         try:
@@ -141,8 +143,9 @@ class AsyncClient:
         """(type, object) as they come, bookmarks included, until the server ends the stream."""
         call = self._calls.watch(api_version, kind, namespace, resource_version, labels, fields, timeout_seconds)
         request = await self._run(call)
-        async for line in self.transport.stream(request):
-            yield event(line)
+        async with aclosing(self.transport.stream(request)) as lines:  # type: ignore[type-var]
+            async for line in lines:
+                yield event(line)
 
     async def _run(self, call: Call[Result]) -> Result:
         try:

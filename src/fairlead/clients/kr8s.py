@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import queue
+import threading
+from contextlib import aclosing
 from typing import TYPE_CHECKING, Any
 
 from ..wire import Answer, Request, StreamRefused
@@ -57,7 +60,36 @@ class Kr8sTransport:
         return answer
 
     def stream(self, request: Request, /, timeout: float | None = None) -> Iterator[bytes]:
-        """The lines of a watch."""
-        from kr8s._async_utils import iter_over_async
+        """The lines of a watch. One task of the portal reads them all: a connection must be closed by the task that opened it."""
+        import anyio
+        from kr8s._async_utils import Portal
 
-        yield from iter_over_async(self._transport.stream(request, timeout=timeout))  # type: ignore[arg-type]
+        portal: Any = Portal()  # type: ignore[no-untyped-call]
+        scopes: list[anyio.CancelScope] = []
+        arrived: queue.SimpleQueue[bytes | BaseException | None] = queue.SimpleQueue()
+
+        async def pump() -> None:
+            try:
+                with anyio.CancelScope() as scope:
+                    scopes.append(scope)
+                    async with aclosing(self._transport.stream(request, timeout=timeout)) as lines:  # type: ignore[type-var]
+                        async for line in lines:
+                            arrived.put(line)
+                arrived.put(None)
+            except Exception as error:
+                arrived.put(error)
+
+        async def cancel() -> None:
+            for scope in scopes:
+                scope.cancel()
+
+        reader = threading.Thread(target=portal.call, args=(pump,), daemon=True)
+        reader.start()
+        try:
+            while (item := arrived.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            portal.call(cancel)
+            reader.join()
