@@ -73,15 +73,16 @@ class Patch(msgspec.Struct, frozen=True, eq=False):
 
     operations: tuple[Operation, ...]
     strict_errors: tuple[str, ...] = ()
+    plain: bool = False  # no value in it is spelled in another way than Go's
 
 
 def parse(body: bytes, *, strict: bool = True) -> Patch:
     """Read a patch; PatchError 400 or 413. `strict`: fieldValidation is Warn (the default) or Strict, not Ignore."""
     try:
-        sent = spelling.read(body)
+        sent, plain = spelling.read(body)
     except gojson.DecodeError as error:
         raise _unreadable(error, strict) from None
-    complaints = _checked(sent, body) if strict else ()
+    complaints = _checked(sent, body, plain) if strict else ()
     if sent is None:
         sent = []
     if not isinstance(sent, list):
@@ -91,12 +92,12 @@ def parse(body: bytes, *, strict: bool = True) -> Patch:
             raise PatchError(400, f"json: cannot unmarshal {_go_kind(entry)} into Go value of type jsonpatch.Operation")
     if len(sent) > MAX_OPERATIONS:
         raise PatchError(413, f"The allowed maximum operations in a JSON patch is {MAX_OPERATIONS}, got {len(sent)}")
-    return Patch(tuple(map(_operation, sent)), complaints)
+    return Patch(tuple(map(_operation, sent)), complaints, plain)
 
 
 def apply(patch: Patch, document: Json) -> Json:
     """The document after the patch; PatchError 422 when it does not apply."""
-    work = _Work(document)
+    work = _Work(document, patch.plain)
     for operation in patch.operations:
         act = _ACTIONS.get(operation.kind)
         if act is None:
@@ -150,15 +151,15 @@ def _plain(value: Json) -> Json:
     return value.value if type(value) is Spelled else value
 
 
-def _checked(sent: Json, body: bytes) -> tuple[str, ...]:
+def _checked(sent: Json, body: bytes, plain: bool) -> tuple[str, ...]:
     """What the strict decoder finds: it raises for wrong types, and returns complaints about unknown and duplicate members."""
     if sent is None:
         return ()
     if not isinstance(sent, list):
         raise PatchError(400, f"error decoding patch: json: cannot unmarshal {_go_kind(sent)} into Go value of type []handlers.jsonPatchOp")
     suspicious = any(not isinstance(entry, dict) or not _well_typed(entry) for entry in sent)
-    # A body that reads back as it was sent has no twins: trees with `Spelled` leaves cannot be asked that way.
-    if not suspicious and not gojson.duplicates(body, None if any(map(_has_odd, sent)) else sent):
+    # Trees with `Spelled` leaves cannot be asked whether they read back as they were sent.
+    if not suspicious and not gojson.duplicates(body, sent if plain else None):
         return ()
     entries = gojson.decode_pairs(body)
     for entry in entries:
@@ -212,9 +213,10 @@ def _go_kind(value: Json) -> str:
 class _Work:
     """A document while a patch is applied to it: containers are copied when first written to, and then belong to the work."""
 
-    def __init__(self, document: Json) -> None:
+    def __init__(self, document: Json, plain: bool) -> None:
         self.root: Json = document
         self._document = document
+        self._plain = plain
         self.copied_bytes = 0
         self.odd = False
         # By id, and kept alive by being here: an id must not be used again while it counts as ours.
@@ -254,7 +256,7 @@ class _Work:
         """A value that comes from the patch, noted when the result will need cleaning."""
         if value is MISSING:
             return None
-        if not self.odd and (value is NULL or type(value) is Spelled or _has_odd(value)):
+        if value is NULL or (not (self._plain or self.odd) and _has_odd(value)):
             self.odd = True
         return value
 

@@ -32,21 +32,24 @@ class Spelled(msgspec.Struct, frozen=True, eq=False):
     value: Json
 
 
-def read(data: bytes) -> Json:
-    """The value of a JSON text, with `Spelled` leaves where the spelling is not Go's. Raises `gojson.DecodeError`."""
+def read(data: bytes) -> tuple[Json, bool]:
+    """The value of a JSON text, with `Spelled` leaves where the spelling is not Go's; and whether there is none, for sure.
+
+    Raises `gojson.DecodeError`.
+    """
     tree = gojson.decode(data)
-    if _is_plain(data):
-        return tree
-    return _Reader(data).value()
+    if _is_plain(data, tree):
+        return tree, True
+    return _Reader(data).value(), False
 
 
-def _is_plain(data: bytes) -> bool:
-    """Whether no scalar can be spelled in more than one way. Cheap, and may say no where the answer is yes."""
+def _is_plain(data: bytes, tree: Json) -> bool:
+    """Whether no scalar of the text is spelled in another way than Go's. Cheap, and may say no where the answer is yes."""
     if b"\\" in data or b"<" in data or b">" in data or b"&" in data or b"-0" in data:
         return False
     if not data.isascii() and (b"\xe2\x80" in data or not _is_utf8(data)):
         return False
-    return _FLOAT_OR_WIDE.search(data) is None
+    return not gojson.may_hold_floats(tree)
 
 
 def _is_utf8(data: bytes) -> bool:
@@ -55,10 +58,6 @@ def _is_utf8(data: bytes) -> bool:
     except UnicodeDecodeError:
         return False
     return True
-
-
-#: A number with a fraction or an exponent, or of so many digits that it may be a float. Inside a string it is a false alarm.
-_FLOAT_OR_WIDE = re.compile(rb"[\[:,\s]-?[0-9]+[.eE]|[0-9]{19}|^-?[0-9]+[.eE]")
 
 
 class _Reader:
