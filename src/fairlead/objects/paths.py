@@ -89,8 +89,17 @@ def _index(tree: Json, step: int | Key | Value) -> int | None:
         return None
     if isinstance(step, int):
         return step if 0 <= step < len(tree) else None
-    for index, entry in enumerate(tree):
-        if step.matches(entry) if isinstance(step, Key) else same(entry, step.value):
+    if isinstance(step, Key):
+        return _keyed_index(tree, step)
+    return next((index for index, entry in enumerate(tree) if same(entry, step.value)), None)
+
+
+def _keyed_index(tree: list[Json], key: Key) -> int | None:
+    name, value = key.fields[0]
+    if len(key.fields) > 1 or type(value) is not str:
+        return next((index for index, entry in enumerate(tree) if key.matches(entry)), None)
+    for index, entry in enumerate(tree):  # conditions and nearly all else: one key member, a text; this is the hot path
+        if type(entry) is dict and entry.get(name) == value:
             return index
     return None
 
@@ -103,6 +112,7 @@ def pointer(location: Sequence[str | int]) -> str:
 # The text form. Bare words are text, unless they read as a number, true, false or null: then text is quoted.
 _WORD = re.compile(r"[^\s.\[\]=,\"']+")
 _NUMBER = re.compile(r"-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][-+]?[0-9]+)?\Z")
+_INTEGER = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None}
 
 
@@ -174,7 +184,12 @@ def _scalar(word: str, is_quoted: bool) -> Json:
         return word
     if word in _CONSTANTS:
         return _CONSTANTS[word]
-    return msgspec.json.decode(word) if _NUMBER.match(word) else word
+    if not _NUMBER.match(word):
+        return word
+    try:
+        return msgspec.json.decode(word)
+    except msgspec.DecodeError:
+        raise ValueError(f"{word} is too large for a number; quote it to mean the text") from None
 
 
 def render(path: Sequence[Step]) -> str:
@@ -270,10 +285,9 @@ def from_fields_v1(text: str) -> Step | None:
     if kind == "f":
         return content
     if kind == "i":
-        try:
-            return int(content)
-        except ValueError:
-            raise ValueError(f'strconv.Atoi: parsing "{content}": invalid syntax') from None
+        if not _INTEGER.match(content):
+            raise ValueError(f"strconv.Atoi: parsing {gotext.quoted(content)}: invalid syntax")
+        return int(content)
     if kind not in "kv":
         return None
     try:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .types import Type
 
 APPLY, UPDATE = "Apply", "Update"
+_TEXTS = ("manager", "operation", "apiVersion", "fieldsType", "subresource")
 
 
 class Owner(NamedTuple):
@@ -152,6 +153,10 @@ def without_new_times(old: Managed, new: Managed, *, unchanged: bool) -> Managed
 def _structs(encoded: Json) -> list[dict[str, Json]]:
     if not isinstance(encoded, list) or not all(isinstance(entry, dict) for entry in encoded):
         raise ValueError(f"expected a list of managedFields entries, got {type(encoded).__name__}")
+    for entry in encoded:
+        for name in _TEXTS:
+            if not isinstance(entry.get(name, ""), str | None):
+                raise ValueError(f"expected text for {name} of a managedFields entry, got {type(entry[name]).__name__}")
     return encoded
 
 
