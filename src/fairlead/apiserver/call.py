@@ -195,7 +195,7 @@ def as_yaml(obj: Json) -> bytes:
             return True
 
     def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"
+        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]
         return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
 
     Dumper.add_representer(str, text)

@@ -156,7 +156,8 @@ def _empty(machine: Machine, namespace: str) -> None:
         if kind.namespaced and kind.kept_as is None:
             for key in list(machine.store.table(kind.key).keys):
                 if key.startswith(f"{namespace}/"):
-                    machine.internal(request_of("DELETE", _path(kind, namespace, key.partition("/")[2]), None, manager="namespace-controller"))
+                    path = _path(kind, namespace, key.partition("/")[2])
+                    machine.internal(request_of("DELETE", path, None, manager="namespace-controller"))
     _let_go(machine, namespace)
 
 

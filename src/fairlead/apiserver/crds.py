@@ -46,7 +46,14 @@ def kind() -> Kind:
         versions={"v1": version},
         storage_version="v1",
         rules=DefinitionRules(),
+        name_check=_any_name,
     )
+
+
+def _any_name(name: str) -> list[str]:
+    """The name of a CRD is judged with its spec: it must be made of the plural and the group."""
+    del name
+    return []
 
 
 class DefinitionRules(Rules):
@@ -187,7 +194,9 @@ def _accept_names(machine: Machine, crd: Json) -> bool:
     changed = _with_condition(machine, {**crd, "status": {**crd["status"], "acceptedNames": new}}, "NamesAccepted", *named)
     established = _condition(crd, "Established")
     if established.get("status") != "True":
-        told = ("Installing", "the initial names have been accepted") if named[0] == "True" else ("NotAccepted", "not all names are accepted")
+        told = ("NotAccepted", "not all names are accepted")
+        if named[0] == "True":
+            told = ("Installing", "the initial names have been accepted")
         if named[0] == "True" or not established:
             changed = _with_condition(machine, changed, "Established", "False", *told)
     _put_status(machine, changed)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from ..objects import fielderrors, gotext
 from ..objects.fieldset import FieldSet
 from ..objects.schema import coerce, listtypes
-from ..objects.schema.default import default, drop_nulls
+from ..objects.schema.default import default
 from ..objects.schema.model import Schema
 from ..objects.schema.parse import parse_schema
 from ..objects.schema.validate import validate
@@ -110,7 +110,7 @@ class CustomRules(Rules):
             raise DecodingRefused(str(error)) from None
 
     def default(self, obj: Json) -> Json:
-        """Drops nulls that may not stand and fills in defaults."""
+        """Fills in defaults; nulls that may not stand were dropped when the object was decoded."""
         return self.redefault(obj, ABSENT)
 
     def redefault(self, obj: Json, clean: Json) -> Json:
@@ -118,7 +118,7 @@ class CustomRules(Rules):
         schema = self._schema_of(obj)
         if schema is None:
             return obj
-        return default(drop_nulls(obj, schema, clean=clean), schema, clean=clean)
+        return default(obj, schema, clean=clean)
 
     def _schema_of(self, obj: Json) -> Schema | None:
         group, _, version = (obj.get("apiVersion") or "").rpartition("/")
@@ -132,8 +132,11 @@ class CustomRules(Rules):
         return coerce.decode(moved, self._schemas.get(version, _NOTHING))[0]
 
     def read(self, obj: Json, version: Version) -> Json:
-        """What is stored, under the schema of the version as it stands now."""
-        return self.default(self.convert(obj, version.name))
+        """What is stored, with the defaults of the version it was stored in, as far as the version asked for knows the fields."""
+        schema = self._schema_of(obj)
+        if schema is not None:
+            obj = self.default(coerce.decode(obj, schema)[0])
+        return self.convert(obj, version.name)
 
     def prepare_create(self, obj: Json) -> Json:
         """A create cannot set status, where status is a subresource."""

@@ -32,7 +32,9 @@ def request_of(method: str, path: str, body: Json = None, *, manager: str = "", 
 class Transport:
     """Carries requests to a machine."""
 
-    def __init__(self, machine: Machine, user: User | None = None, *, agent: str = "", on_delay: Callable[[float], None] | None = None) -> None:
+    def __init__(
+        self, machine: Machine, user: User | None = None, *, agent: str = "", on_delay: Callable[[float], None] | None = None
+    ) -> None:
         self.machine = machine
         self._user = user
         self._agent = agent

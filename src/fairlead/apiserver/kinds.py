@@ -123,10 +123,6 @@ class Rules:
         group = obj["apiVersion"].rpartition("/")[0]
         return {**obj, "apiVersion": f"{group}/{version}" if group else version}
 
-    def may_go(self, obj: Json) -> bool:
-        """Whether an object that is being deleted and has no finalizers left may go (a namespace has finalizers of its own)."""
-        return True
-
     def grace(self, obj: Json, asked: int | None) -> int:
         """Seconds that a delete leaves the object to its owner: 0 removes it at once (only pods say otherwise)."""
         return 0

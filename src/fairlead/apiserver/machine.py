@@ -42,7 +42,7 @@ MAX_OBJECT = 1_572_864 - 256
 FIRST_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 ADMIN = User()
 
-_VERBS = {
+_VERBS: dict[str, Callable[[Call], Answer | Stream]] = {
     "get": get.handle,
     "list": listing.handle,
     "watch": watch.handle,
@@ -122,15 +122,10 @@ class Machine:
         """What the namespace controller does at the end: takes off the finalizer, and the namespace goes."""
         from .inprocess import request_of
 
-        table = self.store.table(("", "namespaces"))
-        entry = table.entries.get(name)
-        if entry is None:
-            return
-        spec = {**(entry.obj.get("spec") or {}), "finalizers": []}
-        revision = self.store.next_revision()
-        obj = {**entry.obj, "spec": spec, "metadata": {**entry.obj["metadata"], "resourceVersion": str(revision)}}
-        self.store.commit(("", "namespaces"), name, type(entry)(obj, revision, entry.managed, entry.kind))
-        self.internal(request_of("DELETE", f"/api/v1/namespaces/{name}", None, manager="namespace-controller"))
+        entry = self.store.table(("", "namespaces")).entries.get(name)
+        if entry is not None:
+            body = {**entry.obj, "spec": {**(entry.obj.get("spec") or {}), "finalizers": []}}
+            self.internal(request_of("PUT", f"/api/v1/namespaces/{name}/finalize", body, manager="namespace-controller"))
 
     def compact(self) -> None:
         """Forgets history: watches and lists from before are answered 410."""
@@ -196,6 +191,10 @@ class Machine:
         if route.subresource:
             if route.subresource == "scale" and version.scale is not None and verb in _READING:
                 return scale.handle(call)
+            if route.subresource == "finalize" and kind.key == ("", "namespaces"):
+                if verb != "update":
+                    raise self._not_allowed(call)
+                return update.handle(call)
             known = (route.subresource == "status" and version.status) or (route.subresource == "scale" and version.scale is not None)
             if not known:
                 if route.subresource in kind.other_subresources:
@@ -209,8 +208,7 @@ class Machine:
             raise self._not_allowed(call)
         if verb == "create" and route.name and not kind.custom:
             raise self._not_allowed(call)
-        handle: Callable[[Call], Answer | Stream] = _VERBS[verb]
-        return handle(call)
+        return _VERBS[verb](call)
 
     def _not_allowed(self, call: Call) -> Refusal:
         if call.kind.custom:

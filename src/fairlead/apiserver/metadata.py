@@ -8,15 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..objects import fielderrors, gotext
-from ..objects.tree import same
+from ..objects.fielderrors import FieldError
+from ..objects.tree import ABSENT, same
 from . import names
 from .statuses import bad_request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from ..objects.fielderrors import FieldError
     from ..objects.tree import Json
 
 ORPHAN = "orphan"
@@ -198,15 +200,27 @@ def _owners(meta: Json) -> list[FieldError]:
             errors.append(fielderrors.invalid(f"{at}.apiVersion", owner.get("apiVersion", ""), "version must not be empty"))
         errors += [fielderrors.invalid(f"{at}.{name}", "", "must not be empty") for name in ("kind", "name", "uid") if not owner.get(name)]
         if (owner.get("apiVersion"), owner.get("kind")) == ("v1", "Event"):
-            errors.append(fielderrors.invalid(at, owner, "/v1, Kind=Event is disallowed from being an owner"))
+            errors.append(_shown(at, _owner_text(owner), "/v1, Kind=Event is disallowed from being an owner"))
         if owner.get("controller") is True:
             named = f"{owner.get('kind', '')}/{owner.get('name', '')}"
             if controller:
                 text = f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {named}'
-                errors.append(fielderrors.invalid(at, owners, text))
+                errors.append(_shown(at, f"[{','.join(map(_owner_text, owners))}]", text))
             else:
                 controller = named
     return errors
+
+
+def _owner_text(owner: Json) -> str:
+    """An owner reference with its members in the order of the server's struct."""
+    members = {name: owner.get(name, "") for name in ("apiVersion", "kind", "name", "uid")}
+    members |= {name: owner[name] for name in ("controller", "blockOwnerDeletion") if owner.get(name) is not None}
+    return msgspec.json.encode(members).decode()
+
+
+def _shown(at: str, value: str, detail: str) -> FieldError:
+    """An invalid value that is already text."""
+    return FieldError("FieldValueInvalid", at, ABSENT, f"{value}: {detail}")
 
 
 def _finalizers(meta: Json) -> list[FieldError]:

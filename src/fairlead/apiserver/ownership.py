@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from ..objects.apply import managed as entries
 from ..objects.apply import operations
+from ..objects.apply.conflicts import ApplyConflict, ApplyFailed
 from ..objects.apply.managed import NOBODY, Managed
 from ..objects.fieldset import EMPTY
 from ..objects.tree import ABSENT
@@ -74,6 +75,7 @@ def updated(call: Call, options: Options, live: Json, current: Managed, new: Jso
         schema=call.version.apply_schema,
         ignored=call.kind.rules.ignored_fields.get(subresource, EMPTY),
         versions=_others(call, subresource),
+        forgets_versions=not call.kind.custom,
     )
     return with_managed(new, after), after
 
@@ -100,6 +102,8 @@ def with_managed(obj: Json, after: Managed) -> Json:
 
 def applied(call: Call, options: Options, live: Json, current: Managed, patch: Json) -> tuple[Json, Managed]:
     """What an apply makes of the live object, ABSENT when there is none, and who owns what then."""
+    if live is ABSENT and not call.kind.custom:
+        live = _blank(call)
     refusal = operations.refused_patch(patch, api_version=call.api_version, kind=call.kind.kind)
     if refusal:
         raise statuses.bad_request(refusal)
@@ -117,10 +121,12 @@ def applied(call: Call, options: Options, live: Json, current: Managed, patch: J
             force=bool(options.force),
             ignored=call.kind.rules.ignored_fields.get(subresource, EMPTY),
             versions=_others(call, subresource),
+            forgets_versions=not call.kind.custom,
         )
-    except operations.ApplyConflict as conflict:
-        raise statuses.apply_conflict(conflict.message, conflict.causes) from None
-    except operations.ApplyFailed as failure:
+    except ApplyConflict as conflict:
+        causes = [{"reason": "FieldManagerConflict", "message": one.cause, "field": one.path} for one in conflict.conflicts]
+        raise statuses.apply_conflict(str(conflict), causes) from None
+    except ApplyFailed as failure:
         raise statuses.status(500, "", str(failure)) from None
     return with_managed(new, after), after
 

@@ -164,8 +164,8 @@ def _other_type(call: Call, api_version: str, kind: str) -> statuses.Refusal:
 
 
 def _scheme(call: Call) -> str:
-    del call
-    return '"pkg/api/legacyscheme/scheme.go:30"'
+    extensions = call.kind.group == "apiextensions.k8s.io"
+    return '"pkg/runtime/scheme.go:111"' if extensions else '"pkg/api/legacyscheme/scheme.go:30"'
 
 
 def _unrecognized(call: Call, error: str, body: bytes) -> statuses.Refusal:

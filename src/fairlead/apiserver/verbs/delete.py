@@ -14,7 +14,7 @@ from .. import crds, ownership, statuses
 from .. import options as query
 from ..metadata import FOREGROUND, ORPHAN
 from . import listing, writing
-from .bodies import media
+from .bodies import media, not_an_object
 from .selecting import Selection
 
 if TYPE_CHECKING:
@@ -89,12 +89,22 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Entry, bool]:
 def _preconditions(call: Call, entry: Entry, how: DeleteOptions) -> None:
     meta = entry.obj["metadata"]
     kind, name = call.kind, meta["name"]
+    if kind.key == crds.KEY:
+        _definition_preconditions(call, meta, how)
     if how.uid is not None and how.uid != meta["uid"]:
         text = f"the UID in the precondition ({how.uid}) does not match the UID in record ({meta['uid']})"
         raise statuses.conflict(kind.group, kind.kind, name, f"{text}. The object might have been deleted and then recreated")
     if how.resource_version is not None and how.resource_version != meta["resourceVersion"]:
         text = f"the ResourceVersion in the precondition ({how.resource_version}) does not match the ResourceVersion in record"
         raise statuses.conflict(kind.group, kind.kind, name, f"{text} ({meta['resourceVersion']}). The object might have been modified")
+
+
+def _definition_preconditions(call: Call, meta: Json, how: DeleteOptions) -> None:
+    """CRDs check by themselves, and word it their own way."""
+    for name, wanted, found in (("UID", how.uid, meta["uid"]), ("ResourceVersion", how.resource_version, meta["resourceVersion"])):
+        if wanted is not None and wanted != found:
+            text = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {found}"
+            raise statuses.conflict(crds.GROUP, crds.PLURAL, meta["name"], text)
 
 
 def _finalizers(call: Call, meta: Json, how: DeleteOptions) -> list[str]:
@@ -200,8 +210,10 @@ def _body(call: Call) -> Json:
         tree = gojson.decode(data)
     except gojson.DecodeError as error:
         raise statuses.bad_request(f"couldn't get version/kind; json parse error: {error.message}") from None
-    if not isinstance(tree, dict):
+    if tree is None:
         return {}
+    if not isinstance(tree, dict):
+        raise statuses.bad_request(not_an_object(tree))
     kind, version = tree.get("kind", "DeleteOptions"), tree.get("apiVersion", "v1")
     if kind != "DeleteOptions":
         text = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'

@@ -173,6 +173,7 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
     patch = _apply_body(call, opts)
     live = call.view(entry) if entry is not None else ABSENT
     new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
+    new = _settled(call, new, live)
     _strict_yaml(call, opts)
     if entry is None:
         uid = metadata.of(new).get("uid")
@@ -181,8 +182,20 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
         new = _checked(call, new)
         writing.admitted(call, call.route.name)
         return call.entry_answer(201, writing.created(call, new, managed, opts))
-    new = _checked(call, call.kind.rules.redefault(new, live))
+    new = _checked(call, new)
     return call.entry_answer(200, writing.replaced(call, entry, live, new, managed, opts, call.route.subresource))
+
+
+def _settled(call: Call, new: Json, live: Json) -> Json:
+    """What an apply made, as the kind holds it."""
+    rules = call.kind.rules
+    if new is live:
+        return new
+    try:
+        decoded, _ = rules.decode(new, call.version, live)
+    except DecodingRefused as error:
+        raise statuses.status(500, "", str(error)) from None
+    return rules.redefault(decoded, live)
 
 
 def _apply_body(call: Call, opts: Options) -> Json:

@@ -5,6 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...objects import fielderrors, gojson, jsonpatch, mergepatch
+from ...objects.apply import operations
+from ...objects.apply.managed import Entry, Managed, Owner
+from ...objects.fieldset import FieldSet
+from ...objects.schema.model import Schema
 from ...objects.tree import ABSENT, lookup, replaced
 from ...wire import APPLY_PATCH, JSON_PATCH
 from .. import metadata, options, ownership, statuses
@@ -17,9 +21,20 @@ if TYPE_CHECKING:
     from ...objects.tree import Json
     from ...wire import Answer
     from ..call import Call
-    from ..kinds import ScalePaths
+    from ..kinds import ScalePaths, Version
     from ..options import Options
-    from ..store import Entry
+    from ..store import Entry as Stored
+
+
+_SCALE = "autoscaling/v1"
+_IN_SCALE = FieldSet.of(("spec", "replicas"))
+_SCHEMA = Schema(
+    type="object",
+    properties={
+        "spec": Schema(type="object", properties={"replicas": Schema(type="integer")}),
+        "status": Schema(type="object", properties={"replicas": Schema(type="integer"), "selector": Schema(type="string")}),
+    },
+)
 
 
 def handle(call: Call) -> Answer:
@@ -119,7 +134,7 @@ def _patched(call: Call, current: Json) -> Json:
         raise (statuses.failed_test() if error.code == 422 else statuses.bad_request(error.message)) from None
 
 
-def _written(call: Call, entry: Entry, wanted: Json, opts: Options) -> Entry:
+def _written(call: Call, entry: Stored, wanted: Json, opts: Options) -> Stored:
     """The object with the replicas that the Scale wants. No resourceVersion means the live one."""
     paths, live = _paths(call), call.view(entry)
     spec = wanted.get("spec") or {}
@@ -137,8 +152,41 @@ def _written(call: Call, entry: Entry, wanted: Json, opts: Options) -> Entry:
     version = metadata.of(wanted).get("resourceVersion")
     if version:
         new = metadata.with_metadata(new, resourceVersion=version)
-    new, managed = ownership.updated(call, opts, live, ownership.of(entry), new, "scale")
-    return writing.replaced(call, entry, live, new, managed, opts, "")
+    managed = _owned(call, opts, ownership.of(entry), scale_of(call, live, lenient=True), wanted)
+    return writing.replaced(call, entry, live, ownership.with_managed(new, managed), managed, opts, "")
+
+
+def _owned(call: Call, opts: Options, parent: Managed, before: Json, after: Json) -> Managed:
+    """managedFields of the object after a write to its Scale: who owned the replicas is worked out on the Scale and carried back."""
+    replicas = {call.kind.api_version(version.name): _replicas(version) for version in call.kind.versions.values()}
+    seen = {
+        one: held._replace(api_version=_SCALE, fields=_IN_SCALE)
+        for one, held in parent.entries.items()
+        if (path := replicas.get(held.api_version)) and held.fields.has(path)
+    }
+    scaled = operations.updated(
+        before, after, Managed(seen), manager=ownership.manager(call, opts), api_version=_SCALE, subresource="scale",
+        time=call.machine.now(), schema=_SCHEMA,
+    )  # fmt: skip
+    left = dict(scaled.entries)
+    kept = {}
+    for one, held in parent.entries.items():
+        if held.api_version not in replicas:
+            continue
+        path = replicas[held.api_version]
+        if path and held.fields.has(path) and left.pop(one, None) is None:
+            held = held._replace(fields=held.fields.difference(FieldSet.of(path)))
+        if held.fields:
+            kept[one] = held
+    for one, held in left.items():
+        mine = replicas[call.api_version]
+        if mine and held.fields.has(("spec", "replicas")):
+            kept[Owner(one.manager, one.operation, call.api_version, one.subresource)] = Entry(call.api_version, FieldSet.of(mine), None)
+    return Managed(kept)
+
+
+def _replicas(version: Version) -> tuple[str, ...]:
+    return tuple(_steps(version.scale.spec_replicas)) if version.scale is not None else ()
 
 
 

@@ -90,15 +90,21 @@ def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, 
     for text in rules.warnings(new, live, subresource):
         call.warn(text)
     before = ownership.of(entry)
-    if managed is not before:
-        new, managed = _without_new_times(new, live, before, managed)
+    changed = not same(ownership.with_managed(new, before) if managed is not before else new, live)
+    if managed is not before and not changed and entries.without_new_times(before, managed, unchanged=True) is before:
+        new, managed = live, before  # times of managedFields alone are no change
     old_meta, new_meta = live["metadata"], new["metadata"]
-    if "deletionTimestamp" in old_meta and not new_meta.get("finalizers") and not old_meta.get("deletionGracePeriodSeconds"):
-        if kind.rules.may_go(new):
-            if not opts.dry_run:
-                removed(call, call.key, entry)
-            return Entry(new, entry.revision, managed, kind)
-    return _stored(call, call.key, entry, new, managed, opts)
+    over = "deletionTimestamp" in old_meta and not new_meta.get("finalizers") and not old_meta.get("deletionGracePeriodSeconds")
+    if over and _may_go(call, new):
+        if not opts.dry_run:
+            removed(call, call.key, entry)
+        return Entry(new, entry.revision, managed, kind)
+    return _stored(call, call.key, entry, new, managed, opts, differs=changed and live is entry.obj)
+
+
+def _may_go(call: Call, new: Json) -> bool:
+    """A namespace has finalizers of its own, in its spec; other kinds have none but those of metadata."""
+    return call.kind.key != ("", "namespaces") or not (new.get("spec") or {}).get("finalizers")
 
 
 def _locked(call: Call, live: Json, new: Json) -> Json:
@@ -114,8 +120,8 @@ def _locked(call: Call, live: Json, new: Json) -> Json:
             if asked != int(held["resourceVersion"]):
                 raise call.conflict(statuses.MODIFIED)
         elif not call.kind.unconditional_update:
-            error = fielderrors.invalid("metadata.resourceVersion", 0, "must be specified for an update")
-            raise statuses.invalid(call.kind.group, call.kind.plural, call.route.name, [error])
+            missing = fielderrors.invalid("metadata.resourceVersion", 0, "must be specified for an update")
+            raise statuses.invalid(call.kind.group, call.kind.plural, call.route.name, [missing])
         meta = {**meta, "resourceVersion": held["resourceVersion"]}
         new = {**new, "metadata": meta}
     generation = held.get("generation")
@@ -171,26 +177,21 @@ def _group(obj: Json) -> str:
     return group
 
 
-def _without_new_times(new: Json, live: Json, before: Managed, managed: Managed) -> tuple[Json, Managed]:
-    """Times of managedFields alone are no change."""
-    held = ownership.with_managed(new, before)
-    if not same(held, live):
-        return new, managed
-    kept = entries.without_new_times(before, managed, unchanged=True)
-    return (live, before) if kept is before else (new, managed)
-
-
-def _stored(call: Call, key: str, entry: Entry | None, new: Json, managed: Managed, opts: Options) -> Entry:
-    """Commits, unless this is a rehearsal or nothing changed. The entry as readers will see it."""
+def _stored(
+    call: Call, key: str, entry: Entry | None, new: Json, managed: Managed, opts: Options, *, differs: bool = False
+) -> Entry:
+    """Commits, unless this is a rehearsal or nothing changed. `differs`: that something did is known already."""
     kind, store = call.kind, call.machine.store
-    kept = new if call.version.name == kind.storage_version else kind.rules.convert(new, kind.storage_version)
-    if entry is not None and same(kept, entry.obj):
+    direct = call.version.name == kind.storage_version
+    kept = new if direct else kind.rules.convert(new, kind.storage_version)
+    if entry is not None and not (differs and direct) and same(kept, entry.obj):
         return entry
     if opts.dry_run:
-        return Entry(kept, entry.revision if entry else 0, managed, kind)
+        return Entry(kept, entry.revision if entry else 0, managed, kind if direct else None)
     revision = store.revision + 1
     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": str(revision)}}
-    after = _fitting(Entry(kept, revision, managed, kind), kind)
+    # Through another version the object has the defaults of that one: the first read adds those of the storage version.
+    after = _fitting(Entry(kept, revision, managed, kind if direct else None), kind)
     store.revision = revision
     store.commit(kind.key, key, after)
     if call.machine.recorder is not None:
@@ -209,9 +210,9 @@ def _fitting(entry: Entry, kind: Kind) -> Entry:
         data = gojson.encode(slim)
         if len(data) > MAX_OBJECT:
             raise statuses.status(500, "", "etcdserver: request is too large")
-        entry = Entry(slim, entry.revision, entries.NOBODY, kind)
+        entry = Entry(slim, entry.revision, entries.NOBODY, entry.kind)
     version = kind.versions.get(kind.storage_version)
-    if version is not None:
+    if version is not None and entry.kind is not None:
         entry.encoded = {version: data}
     return entry
 
