@@ -200,7 +200,8 @@ def _version_list(spec: Json, *, given: bool) -> Iterator[FieldError]:
     if len(set(names)) != len(names):
         yield invalid("spec.versions", internal.versions(versions), "must contain unique version names")
     if sum(1 for version in versions if version.get("storage")) != 1:
-        yield invalid("spec.versions", internal.versions(versions) if given else None, "must have exactly one version marked as storage version")
+        shown = internal.versions(versions) if given else None
+        yield invalid("spec.versions", shown, "must have exactly one version marked as storage version")
     if names and names[0] and (complaints := shapes.dns1035_label(names[0])):
         yield invalid("spec.version", names[0], ",".join(complaints))
 

@@ -66,3 +66,13 @@ def _translated(error: Exception, pattern: str) -> Exception:
     if kind == "trailing \\":
         return PatternError("error parsing regexp: trailing backslash at end of expression: ``")
     return PatternError(f"error parsing regexp: {_WORDS.get(kind, kind)}: `{part}`")
+
+
+def found(pattern: str, text: str, limit: int) -> list[str]:
+    """The texts of the first matches, all of them for a negative limit."""
+    texts: list[str] = []
+    for match in _compiled(pattern).finditer(text):
+        if 0 <= limit <= len(texts):
+            break
+        texts.append(match[0])
+    return texts
