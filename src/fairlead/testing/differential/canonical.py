@@ -13,11 +13,14 @@ import json
 import re
 from typing import TYPE_CHECKING, Any
 
+from fairlead.testing.differential.values import USER_TIME
+
 if TYPE_CHECKING:
     from fairlead.testing.differential.runner import Heard, Run
 
 _UID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
+_TIME_IN_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _QUOTED = re.compile(r'Invalid value: ("(?:\\.|[^"\\])*")')
 _VERSION_IN_TEXT = re.compile(r"(ResourceVersion in (?:the )?(?:precondition|object meta|record)\D{0,4})(\d+)")
 _TIMES = ("creationTimestamp", "deletionTimestamp", "time")
@@ -93,6 +96,7 @@ class Canon:
     def _text(self, text: str) -> str:
         text = _QUOTED.sub(self._quoted, text)
         text = _UID.sub(self._uid, text)
+        text = _TIME_IN_TEXT.sub(lambda found: found[0] if found[0] == USER_TIME else "<time>", text)
         text = _VERSION_IN_TEXT.sub(lambda found: f"{found[1]}{self._rank(int(found[2]), False)}", text)
         return text.replace(self._namespace, "<namespace>")
 

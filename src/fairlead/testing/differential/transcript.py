@@ -16,9 +16,7 @@ def transcript(conversation: Conversation, difference: Difference, runs: tuple[R
     """The whole story of one difference."""
     where = f"step {difference.step + 1}" if difference.step is not None else "the watch"
     lines = [f"# {conversation.origin}: {names[0]} and {names[1]} differ at {where}, {difference.path}"]
-    for crd in conversation.crds:
-        plural, versions = crd["spec"]["names"]["plural"], crd["spec"]["versions"]
-        lines += [f"# {plural} {version['name']}: {compact(version['schema']['openAPIV3Schema'], 1500)}" for version in versions]
+    lines += [line for crd in conversation.crds for line in _schemas(crd, str(conversation.steps))]
     for index, step in enumerate(conversation.steps):
         lines += [spelled(step), "----"]
         if index == difference.step:
@@ -41,6 +39,23 @@ def spelled(step: Step) -> str:
     elif step.body is not None:
         line += f"  {compact(step.body, 1500)}"
     return line
+
+
+def _schemas(crd: dict[str, Any], mentioned: str) -> list[str]:
+    """The schemas of the served versions, cut down to the fields of spec and status that the conversation mentions."""
+    shown: dict[str, str] = {}
+    for version in crd["spec"]["versions"]:
+        schema = version["schema"]["openAPIV3Schema"]
+        parts = {}
+        for part in ("spec", "status"):
+            node = schema.get("properties", {}).get(part, {})
+            declared = node.get("properties", {}).items()
+            fields = {name: field for name, field in declared if f"'{name}'" in mentioned or f"/{name}" in mentioned}
+            parts[part] = {**node, "properties": fields}
+        whole = {name: member for name, member in schema.items() if name not in ("properties", "type")}
+        text = compact({**whole, **parts}, 1200)
+        shown[text] = f"{shown[text]}, {version['name']}" if text in shown else version["name"]
+    return [f"# {crd['spec']['names']['plural']} {names}: {text}" for text, names in shown.items()]
 
 
 def _short(body: bytes) -> Any:

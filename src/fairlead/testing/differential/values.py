@@ -9,8 +9,10 @@ from fairlead.testing.differential.schemas import NAMES, WORDS
 if TYPE_CHECKING:
     from random import Random
 
+#: The one time that conversations send; every other time in an answer is the server's.
+USER_TIME = "2026-01-02T03:04:05Z"
 _FORMATS = {
-    "date-time": "2026-01-02T03:04:05Z",
+    "date-time": USER_TIME,
     "date": "2026-01-02",
     "duration": "1h",
     "uuid": "6ba7b810-9dad-11d1-80b4-00c04fd430c8",
