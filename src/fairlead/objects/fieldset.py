@@ -18,7 +18,7 @@ from . import paths
 from .paths import Key, Path, Step, Value
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from .tree import Json
 
@@ -317,8 +317,3 @@ def _value_rank(value: Json) -> tuple[Json, ...]:
     if isinstance(value, list):
         return (3, tuple(map(_value_rank, value)))
     return (4, tuple((name, _value_rank(value[name])) for name in sorted(value)))
-
-
-def from_mapping(encoded: Mapping[str, Json]) -> FieldSet:
-    """`FieldSet.decode`, for those who have a mapping in hand."""
-    return FieldSet.decode(encoded)

@@ -166,7 +166,7 @@ ENTRY = {
     "fieldsType": "FieldsV1",
     "fieldsV1": {"f:spec": {"f:a": {}}},
 }
-REQUESTED = {
+REQUESTED: dict[str, tuple[Any, str, str]] = {
     "nothing": (ABSENT, "", "live"),
     "null": (None, "", "live"),
     "empty list resets": ([], "", "nobody"),
