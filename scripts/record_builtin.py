@@ -89,9 +89,12 @@ class Server:
                 return error.code, text, []
 
 
+_WARNING = re.compile(r'299 \S+ ("(?:[^"\\]|\\.)*")')
+
+
 def warnings_of(headers: list[str]) -> list[str]:
     """The texts of Warning headers."""
-    return [json.loads(header.partition(" - ")[2]) if header.partition(" - ")[2].startswith('"') else header for header in headers]
+    return [json.loads(text) for header in headers for text in _WARNING.findall(header)]
 
 
 def record(file: pathlib.Path, server: Server, run_id: str) -> int:

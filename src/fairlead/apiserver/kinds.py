@@ -110,7 +110,7 @@ class Rules:
     def allocate(self, obj: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:
         """Sets what must be unique among all stored objects of the kind (a Service's cluster IP and node ports), `others` being those.
 
-        Called on the main resource after validation, on create (`old` is None) and on update.
+        Called on the main resource before prepare_*, on create (`old` is None) and on update. May raise the refusal of what is taken.
         """
         return obj
 

@@ -73,6 +73,10 @@ class Table:
         self._shared = twin._shared = True
         return twin
 
+    def objects(self) -> list[Json]:
+        """Every object of the resource, in whatever order."""
+        return [entry.obj for entry in self.entries.values()]
+
     def put(self, key: str, entry: Entry | None, revision: int, tombstone: Entry | None = None) -> None:
         """Commits one change: the entry now stands at the key (None: nothing does)."""
         if self._shared:

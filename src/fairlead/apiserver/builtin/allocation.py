@@ -8,18 +8,22 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...objects.fielderrors import invalid
 from ...objects.tree import same
+from .. import statuses
+from .validation import services
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
+    from ...objects.fielderrors import FieldError
     from ...objects.tree import Json
 
 _PREFIX = "10.0.0."
 _DYNAMIC = range(17, 255)  # the first addresses are kept for those who ask for one
 _STATIC = range(1, 17)
 _PORTS = range(30000, 32768)
-_FAMILY = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy")
+_OF_CLUSTER_IP = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy")
 
 
 def needs_cluster_ip(spec: Json) -> bool:
@@ -37,11 +41,10 @@ def _needs_health_port(spec: Json) -> bool:
 
 
 def prepare_update(new: Json, old: Json) -> Json:
-    """What a client left out is taken from before, and what the new type has no use for is dropped."""
-    spec, before = dict(new["spec"]), old["spec"]
-    _keep_allocated(spec, before)
-    _drop_unused(spec, before)
-    return {**new, "spec": spec}
+    """What the new type of a service has no use for is dropped, unless the client changed it as well."""
+    spec = dict(new["spec"])
+    _drop_unused(spec, old["spec"])
+    return new if same(spec, new["spec"]) else {**new, "spec": spec}
 
 
 def _keep_allocated(spec: dict[str, Json], before: Json) -> None:
@@ -64,7 +67,7 @@ def _keep_allocated(spec: dict[str, Json], before: Json) -> None:
 
 def _drop_unused(spec: dict[str, Json], before: Json) -> None:
     if needs_cluster_ip(before) and not needs_cluster_ip(spec):
-        for name in _FAMILY:
+        for name in _OF_CLUSTER_IP:
             if same(spec.get(name), before.get(name)):
                 spec.pop(name, None)
     if needs_node_port(before) and not needs_node_port(spec) and _node_ports(spec) == _node_ports(before):
@@ -88,38 +91,104 @@ def _node_ports(spec: Json) -> set[Json]:
 
 
 def allocate(service: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:
-    """The service with an address, families and ports that no other service has."""
+    """The service with an address, families and ports that no other service has; refused where that cannot be."""
     spec = dict(service["spec"])
-    if not needs_cluster_ip(spec):
-        return service
-    _families(spec)
-    if not spec.get("clusterIP"):
-        taken = {address for other in others() for address in other["spec"].get("clusterIPs") or ()}
-        spec["clusterIP"] = next(f"{_PREFIX}{n}" for n in (*_DYNAMIC, *_STATIC) if f"{_PREFIX}{n}" not in taken)
-    if not spec.get("clusterIPs"):
-        spec["clusterIPs"] = [spec["clusterIP"]]
+    if old is not None:
+        _keep_allocated(spec, old["spec"])
+    _agree(spec, None if old is None else old["spec"])
+    if needs_cluster_ip(spec):
+        _families(spec, None if old is None else old["spec"], service)
+        _give_address(spec, old, others, service)
     if needs_node_port(spec):
-        _give_ports(spec, others)
-    if same(spec, service["spec"]):
-        return service
-    return {**service, "spec": spec}
+        _give_ports(spec, old, others, service)
+    return service if same(spec, service["spec"]) else {**service, "spec": spec}
 
 
-def _families(spec: dict[str, Json]) -> None:
+def _agree(spec: dict[str, Json], before: Json | None) -> None:
+    """clusterIP and clusterIPs follow each other where a client set only one."""
+    first, given = spec.get("clusterIP", ""), spec.get("clusterIPs")
+    if before is None:
+        if first and not given:
+            spec["clusterIPs"] = [first]
+        return
+    if before.get("clusterIPs") and not given and before.get("clusterIP", "") == first:
+        spec["clusterIPs"] = before["clusterIPs"]
+    if before.get("clusterIP", "") != first and same(given, before.get("clusterIPs")):
+        if first:
+            spec["clusterIPs"] = [first]
+        else:
+            spec.pop("clusterIPs", None)
+
+
+def _refused(service: Json, errors: list[FieldError]) -> Exception:
+    return statuses.invalid("", "Service", service["metadata"].get("name", ""), errors)
+
+
+def _families(spec: dict[str, Json], before: Json | None, service: Json) -> None:
     headless = spec.get("clusterIP") == "None" and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
-        spec["ipFamilyPolicy"] = "RequireDualStack" if headless else "SingleStack"
-    families = spec.get("ipFamilies") or ["IPv4"]
-    if headless and len(families) < 2 and spec["ipFamilyPolicy"] != "SingleStack":
+        kept = before.get("ipFamilyPolicy") if before else None
+        spec["ipFamilyPolicy"] = kept or ("RequireDualStack" if headless else "SingleStack")
+    wrong = services.addresses(spec)
+    policy, families = spec["ipFamilyPolicy"], spec.get("ipFamilies") or []
+    if not wrong and policy == "SingleStack":
+        for name, what in (("clusterIPs", "cluster IPs"), ("ipFamilies", "IP families")):
+            if len(spec.get(name) or ()) == 2:
+                detail = f"must be 'RequireDualStack' or 'PreferDualStack' when multiple {what} are specified"
+                wrong.append(invalid("spec.ipFamilyPolicy", policy, detail))
+    if not wrong and not headless:
+        if policy == "RequireDualStack":
+            wrong.append(invalid("spec.ipFamilyPolicy", policy, "this cluster is not configured for dual-stack services"))
+        for index, family in enumerate(families):
+            if family != "IPv4":
+                wrong.append(invalid(f"spec.ipFamilies[{index}]", family, "not configured on this cluster"))
+    if wrong:
+        raise _refused(service, wrong)
+    families = families or ["IPv4"]
+    if headless and len(families) < 2 and policy != "SingleStack":
         families = [*families, "IPv6" if families[0] == "IPv4" else "IPv4"]
     spec["ipFamilies"] = families
 
 
-def _give_ports(spec: dict[str, Json], others: Callable[[], Iterable[Json]]) -> None:
-    if all(port.get("nodePort") for port in spec.get("ports") or ()) and not _needs_health_port(spec):
+def _give_address(spec: dict[str, Json], old: Json | None, others: Callable[[], Iterable[Json]], service: Json) -> None:
+    asked = spec.get("clusterIP", "")
+    if asked == "None" or (old is not None and asked and asked == old["spec"].get("clusterIP")):
         return
-    taken = {number for other in others() for number in _node_ports(other["spec"])} | _node_ports(spec)
-    free = (number for number in (*range(30086, 32768), *range(30000, 30086)) if number not in taken)
+    if old is not None and asked and old["spec"].get("clusterIP"):
+        return  # a changed address is refused by validation
+    taken = {address for other in others() for address in other["spec"].get("clusterIPs") or ()}
+    if asked:
+        reason = ""
+        if not asked.startswith(_PREFIX) or asked in (f"{_PREFIX}0", f"{_PREFIX}255"):
+            reason = f"failed to allocate IP {asked}: the provided network does not match the current range"
+        elif asked in taken:
+            reason = f"failed to allocate IP {asked}: provided IP is already allocated"
+        if reason:
+            raise _refused(service, [invalid("spec.clusterIPs", [asked], reason)])
+        return
+    spec["clusterIP"] = next(f"{_PREFIX}{n}" for n in (*_DYNAMIC, *_STATIC) if f"{_PREFIX}{n}" not in taken)
+    spec["clusterIPs"] = [spec["clusterIP"]]
+
+
+def _give_ports(spec: dict[str, Json], old: Json | None, others: Callable[[], Iterable[Json]], service: Json) -> None:
+    held = _node_ports(old["spec"]) if old is not None else set()
+    asked = _node_ports(spec) - held
+    complete = all(port.get("nodePort") for port in spec.get("ports") or ())
+    if not asked and complete and (not _needs_health_port(spec) or spec.get("healthCheckNodePort")):
+        return
+    taken = {number for other in others() for number in _node_ports(other["spec"])} - held
+    for index, port in enumerate(spec.get("ports") or ()):
+        number = port.get("nodePort")
+        if number in asked and number not in _PORTS:
+            detail = "provided port is not in the valid range. The range of valid ports is 30000-32767"
+            raise _refused(service, [invalid(f"spec.ports[{index}].nodePort", number, detail)])
+        if number in asked and number in taken:
+            raise _refused(service, [invalid(f"spec.ports[{index}].nodePort", number, "provided port is already allocated")])
+    free = (number for number in (*_PORTS[86:], *_PORTS[:86]) if number not in taken | _node_ports(spec))
+    _fill_ports(spec, free)
+
+
+def _fill_ports(spec: dict[str, Json], free: Iterator[int]) -> None:
     by_number: dict[Json, Json] = {}
     ports = []
     for port in spec.get("ports") or ():

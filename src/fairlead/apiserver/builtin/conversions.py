@@ -61,12 +61,22 @@ def _stateful_set_spec(spec: Json) -> Json:
     return {**spec, "volumeClaimTemplates": named}
 
 
+def _daemon_set(daemons: Json) -> Json:
+    """The generation of the template is an annotation in this version, always shown."""
+    metadata = daemons["metadata"]
+    annotations = metadata.get("annotations") or {}
+    if _TEMPLATE_GENERATION in annotations:
+        return daemons
+    return {**daemons, "metadata": {**metadata, "annotations": {**annotations, _TEMPLATE_GENERATION: "0"}}}
+
+
 TABLE: dict[str, Callable[[Json], Json]] = {
     "core/v1.PodSpec": _pod_spec,
     "core/v1.Pod": _pod,
     "core/v1.PodTemplateSpec": _without_init_annotations,
     "core/v1.Secret": _secret,
     "apps/v1.StatefulSetSpec": _stateful_set_spec,
+    "apps/v1.DaemonSet": _daemon_set,
 }
 
 _EVENT_NAMES = (

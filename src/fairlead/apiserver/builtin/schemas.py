@@ -80,4 +80,6 @@ def _fill(made: Schema, source: Json) -> None:
     if isinstance(source.get("additionalProperties"), dict):
         made.additional = _build(source["additionalProperties"])
     untyped = made.type == "object" and not made.properties and made.additional is None
+    if untyped:
+        made.map_type = "atomic"  # raw content is owned as one value
     made.preserve_unknown = untyped or (not made.type and not made.int_or_string)

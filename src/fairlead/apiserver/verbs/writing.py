@@ -52,7 +52,8 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     kind = call.kind
     meta = {**metadata.of(new), "uid": call.machine.ids.uid(), "creationTimestamp": call.machine.now()}
     meta.pop("resourceVersion", None)
-    new = kind.rules.prepare_create({**new, "metadata": meta})
+    new = kind.rules.allocate({**new, "metadata": meta}, None, call.table.objects)
+    new = kind.rules.prepare_create(new)
     errors = _type_errors(call, new) or [*_create_errors(call, new)]
     if errors:
         raise statuses.invalid(_group(new), new["kind"], metadata.name_of(new), errors)
@@ -83,6 +84,8 @@ def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, 
     """Stores a changed object: checks the lock, lets the kind prepare and judge it, and commits unless nothing changed."""
     kind, rules = call.kind, call.kind.rules
     new = _locked(call, live, new)
+    if not subresource:
+        new = rules.allocate(new, live, call.table.objects)
     new = _carried(rules.prepare_update(new, live, subresource), live)
     errors = _update_errors(call, new, live, subresource)
     if errors:

@@ -105,10 +105,6 @@ def namespace(obj: Json) -> list[FieldError]:
     return found
 
 
-def namespace_update(new: Json, old: Json) -> list[FieldError]:
-    return []
-
-
 def lease(obj: Json) -> list[FieldError]:
     spec = obj["spec"]
     found = []

@@ -212,3 +212,18 @@ def _requirement_text(requirement: Json) -> str:
     if requirement.get("values"):
         members.append(("values", requirement["values"]))
     return "{" + ",".join(f'"{name}":{encode(value).decode()}' for name, value in members) + "}"
+
+
+def cidr(text: str, at: str) -> list[FieldError]:
+    """An address range."""
+    return [] if network(text) is not None else [invalid(at, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")]
+
+
+def network(text: str) -> ipaddress.IPv4Network | ipaddress.IPv6Network | None:
+    """The range, or None."""
+    if "/" not in text:
+        return None
+    try:
+        return ipaddress.ip_network(text, strict=False)
+    except ValueError:
+        return None
