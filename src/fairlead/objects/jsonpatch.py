@@ -132,13 +132,14 @@ def _operation(sent: dict[str, Json] | None) -> Operation:
     value = sent.get("value", MISSING)
     return Operation(
         kind if isinstance(kind, str) else "unknown",
-        _tokens(_plain(sent.get("path"))),
-        _tokens(_plain(sent.get("from"))),
+        tokens_of(_plain(sent.get("path"))),
+        tokens_of(_plain(sent.get("from"))),
         NULL if value is None else value,
     )
 
 
-def _tokens(path: Json) -> tuple[str, ...] | None:
+def tokens_of(path: Json) -> tuple[str, ...] | None:
+    """The tokens of a path, decoded; () is the whole document; None leads nowhere. What stands before the first slash is ignored."""
     if path == "":
         return ()
     if not isinstance(path, str) or "/" not in path:
@@ -242,7 +243,7 @@ class _Work:
             return MISSING
         node = self.root = self._owned(self.root)
         for token in (path or ())[:-1]:
-            key = token if type(node) is dict else _index(token, len(node))
+            key = token if type(node) is dict else index_of(token, len(node))
             child = self._owned(node[key])
             node[key] = child
             node = child
@@ -285,12 +286,12 @@ def _member(node: Json, token: str) -> Json:
     if type(node) is dict:
         return node.get(token)
     if type(node) is list:
-        index = _index(token, len(node))
+        index = index_of(token, len(node))
         return MISSING if index is None else node[index]
     return None
 
 
-def _index(token: str, size: int) -> int | None:
+def index_of(token: str, size: int) -> int | None:
     """The position a token names in a list of that size; None when it names none."""
     if _INDEX.fullmatch(token) is None:
         return None
@@ -316,7 +317,7 @@ def _put(node: Json, token: str, value: Json, operation: Operation) -> None:
     elif token == "-":
         node.append(value)
     else:
-        index = _index(token, len(node) + 1)
+        index = index_of(token, len(node) + 1)
         if index is None:
             raise _rejected(f"{operation.kind}: {gotext.quoted(token)} is no place in the list")
         node.insert(index, value)
@@ -326,7 +327,7 @@ def _drop(node: Json, token: str, operation: Operation) -> None:
     if type(node) is dict and token in node:
         del node[token]
         return
-    index = _index(token, len(node)) if type(node) is list else None
+    index = index_of(token, len(node)) if type(node) is list else None
     if index is None:
         raise _rejected(f"{operation.kind}: there is no {gotext.quoted(token)} to remove")
     del node[index]
@@ -361,7 +362,7 @@ def _replace(work: _Work, operation: Operation) -> None:
     _lookup(container, token, operation)
     if container is COPIED_NULL:
         raise _panic("replace writes into a copied null")
-    container[token if type(container) is dict else _index(token, len(container))] = work.place(operation.value)
+    container[token if type(container) is dict else index_of(token, len(container))] = work.place(operation.value)
 
 
 def _move(work: _Work, operation: Operation) -> None:
