@@ -17,7 +17,7 @@ from .celtypes import Type, of_schema, optional
 from .correlate import Correlated, entry_key, keyed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from .celcheck import Compiled
     from .model import Rule, Schema
@@ -243,6 +243,19 @@ def rule_flaws(new: Json, schema: Schema, old: Json | Absent = ABSENT) -> list[F
         return []
     pair = None if old is ABSENT else Correlated(new, old, schema)
     return list(rules.flaws(new, None if old is ABSENT else old, "", pair, None, []))
+
+
+_BLOCKING = frozenset({"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"})
+_UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+
+
+def rule_errors(new: Json, old: Json | Absent, schema: Schema, found: Sequence[FieldError] = ()) -> list[FieldError]:
+    """What rules add to the errors found so far: their own, or a note that such errors kept them from being run."""
+    if rules_of(schema, resource=True) is None:
+        return []
+    if any(error.reason in _BLOCKING for error in found):
+        return [invalid("<nil>", None, _UNCHECKED)]
+    return rule_flaws(new, schema, old)
 
 
 def default_flaws(value: Json, schema: Schema, at: str) -> list[FieldError]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ...errors import Unsupported
@@ -29,7 +30,7 @@ def effective(format: str, type: str) -> str:
 
 def check(format: str) -> Callable[[str], bool] | None:
     """What decides whether a text has this format; None for a format that says nothing about texts."""
-    return _CHECKS.get(format.replace("-", ""))
+    return _REMEMBERED.get(format.replace("-", ""))
 
 
 def _whole(pattern: str, flags: int = 0) -> Callable[[str], bool]:
@@ -246,3 +247,12 @@ _CHECKS: Final[dict[str, Callable[[str], bool]]] = {
     "k8sshortname": lambda text: len(text) <= 63 and _SHORT_NAME(text),
     "k8slongname": lambda text: len(text) <= 253 and _LONG_NAME(text),
 }
+
+
+def _remembering(accepts: Callable[[str], bool]) -> Callable[[str], bool]:
+    remembered = lru_cache(maxsize=1024)(accepts)
+    return lambda text: remembered(text) if len(text) <= 256 else accepts(text)
+
+
+#: Times and names come again and again; each check remembers its recent answers.
+_REMEMBERED: Final = {name: _remembering(accepts) for name, accepts in _CHECKS.items()}

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Protocol
 from .. import gotext
 from ..fielderrors import FieldError, invalid
 from ..tree import ABSENT, Absent, Json
-from .cel import rule_flaws, rules_of
+from .cel import rule_errors
 from .coerce import embedded_flaws
 from .listtypes import duplicates, duplicates_introduced
 from .validate import validate
@@ -21,9 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .model import Schema
-
-_BLOCKING = frozenset({"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"})
-_UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
 
 
 class Scale(Protocol):
@@ -43,7 +40,7 @@ def created(obj: Json, schema: Schema, *, scale: Scale | None = None, earlier: S
     errors += _spec_scale(obj, scale) + _status_scale(obj, scale)
     errors += embedded_flaws(obj, schema)
     errors += duplicates(obj, schema)
-    return _with_rules(errors, earlier, obj, schema, ABSENT)
+    return errors + rule_errors(obj, ABSENT, schema, [*earlier, *errors])
 
 
 def updated(new: Json, old: Json, schema: Schema, *, scale: Scale | None = None, earlier: Sequence[FieldError] = ()) -> list[FieldError]:
@@ -52,7 +49,7 @@ def updated(new: Json, old: Json, schema: Schema, *, scale: Scale | None = None,
     errors += _spec_scale(new, scale) + _status_scale(new, scale)
     errors += embedded_flaws(new, schema)
     errors += duplicates_introduced(new, old, schema)
-    return _with_rules(errors, earlier, new, schema, old)
+    return errors + rule_errors(new, old, schema, [*earlier, *errors])
 
 
 def status_updated(
@@ -65,17 +62,7 @@ def status_updated(
         errors = validate(new["status"], status, old.get("status"), at="status")
     errors += _status_scale(new, scale)
     errors += duplicates_introduced(new, old, schema)
-    return _with_rules(errors, earlier, new, schema, old)
-
-
-def _with_rules(
-    errors: list[FieldError], earlier: Sequence[FieldError], new: Json, schema: Schema, old: Json | Absent
-) -> list[FieldError]:
-    if rules_of(schema, resource=True) is None:
-        return errors
-    if any(error.reason in _BLOCKING for error in [*earlier, *errors]):
-        return [*errors, invalid("<nil>", None, _UNCHECKED)]
-    return errors + rule_flaws(new, schema, old)
+    return errors + rule_errors(new, old, schema, [*earlier, *errors])
 
 
 def _spec_scale(obj: Json, scale: Scale | None) -> list[FieldError]:

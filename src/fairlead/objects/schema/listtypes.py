@@ -19,7 +19,10 @@ if TYPE_CHECKING:
 
 def duplicates(tree: Json, schema: Schema) -> list[FieldError]:
     """Every second occurrence in a set or map list of an object."""
-    return list(_walk(tree, schema, "", ABSENT)) if _has_unique_lists(schema) else []
+    found: list[FieldError] = []
+    if _has_unique_lists(schema):
+        _walk(tree, schema, "", ABSENT, found)
+    return found
 
 
 def duplicates_introduced(new: Json, old: Json, schema: Schema) -> list[FieldError]:
@@ -27,7 +30,8 @@ def duplicates_introduced(new: Json, old: Json, schema: Schema) -> list[FieldErr
     if not _has_unique_lists(schema):
         return []
     # Lists that the update shares with the old object count only if the old one is without duplicates, and then they are too.
-    found = list(_walk(new, schema, "", old))
+    found: list[FieldError] = []
+    _walk(new, schema, "", old, found)
     return [] if found and duplicates(old, schema) else found
 
 
@@ -39,27 +43,44 @@ def _has_unique_lists(schema: Schema) -> bool:
     return schema.uniques
 
 
-def _walk(tree: Json, schema: Schema, path: str, known: Json | Absent) -> Iterator[FieldError]:
-    if tree is known or not _has_unique_lists(schema):
+def _walk(tree: Json, schema: Schema, path: str, known: Json | Absent, found: list[FieldError]) -> None:
+    if tree is known:
         return
     if type(tree) is dict:
         before = known if type(known) is dict else {}
-        if schema.additional is not None and not schema.additional_any:
+        additional = None if schema.additional_any else schema.additional
+        if additional is not None and _has_unique_lists(additional):
             for name, member in tree.items():
-                yield from _walk(member, schema.additional, f"{path}[{name}]", before.get(name, ABSENT))
+                _walk(member, additional, f"{path}[{name}]", before.get(name, ABSENT), found)
         for name, member in tree.items():
             child = schema.properties.get(name)
-            if child is not None:
-                yield from _walk(member, child, f"{path}.{name}" if path else name, before.get(name, ABSENT))
+            if child is not None and _has_unique_lists(child):
+                _walk(member, child, f"{path}.{name}" if path else name, before.get(name, ABSENT), found)
     elif type(tree) is list:
-        if schema.list_type == "set":
-            for index in _repeated(tree):
-                yield duplicate(f"{path}[{index}]", tree[index])
-        elif schema.list_type == "map":
-            yield from _repeated_keys(tree, schema, path)
-        if schema.items is not None:
-            for index, entry in enumerate(tree):
-                yield from _walk(entry, schema.items, f"{path}[{index}]", ABSENT)
+        _walk_list(tree, schema, path, found)
+
+
+def _walk_list(tree: list[Json], schema: Schema, path: str, found: list[FieldError]) -> None:
+    if schema.list_type == "set":
+        found += [duplicate(f"{path}[{index}]", tree[index]) for index in _repeated(tree)]
+    elif schema.list_type == "map" and not _differ_by_text(tree, schema.list_map_keys):
+        found += _repeated_keys(tree, schema, path)
+    if schema.items is not None and _has_unique_lists(schema.items):
+        for index, entry in enumerate(tree):
+            _walk(entry, schema.items, f"{path}[{index}]", ABSENT, found)
+
+
+def _differ_by_text(entries: list[Json], keys: tuple[str, ...]) -> bool:
+    """The usual case, quickly: one key, all texts, no two the same."""
+    if len(keys) != 1:
+        return False
+    (key,) = keys
+    values = [entry.get(key) for entry in entries if type(entry) is dict]
+    return len(set(filter(_is_text, values))) == len(entries)
+
+
+def _is_text(value: Json) -> bool:
+    return type(value) is str
 
 
 def _repeated_keys(entries: list[Json], schema: Schema, path: str) -> Iterator[FieldError]:

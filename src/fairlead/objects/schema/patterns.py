@@ -39,7 +39,9 @@ _CLASS = re.compile(r"\\[pP]\{\^?([^}]*)\}")
 def matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says whether the pattern matches anywhere in a text."""
     compiled = _compiled(pattern)
-    return lambda text: compiled.search(text) is not None
+    # Reasons, types and names come again and again, and a search through RE2's Python layer costs more than remembering.
+    remembered = lru_cache(maxsize=1024)(lambda text: compiled.search(text) is not None)
+    return lambda text: remembered(text) if len(text) <= 256 else compiled.search(text) is not None
 
 
 def _compiled(pattern: str) -> Any:

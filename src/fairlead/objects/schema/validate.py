@@ -10,8 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..tree import ABSENT, Absent, Json
+from . import formats, patterns
 from .correlate import Correlated
-from .flaws import enum_holds, explain, live_format, string_flaws, type_flaw, types
+from .flaws import enum_holds, explain, live_format, type_flaw, types
 from .numbers import number_flaws
 
 if TYPE_CHECKING:
@@ -57,16 +58,51 @@ def _compile(schema: Schema) -> Check:
     if schema.items is not None or schema.min_items is not None or schema.max_items is not None or schema.unique_items:
         parts.append(_list_check(schema))
     if schema.pattern or live_format(schema) or schema.min_length is not None or schema.max_length is not None:
-        parts.append(lambda new, old: type(new) is not str or not string_flaws(new, schema, ""))
+        parts.append(_text_check(schema))
     bounded = schema.minimum is not None or schema.maximum is not None or schema.multiple_of is not None
     if bounded or "integer" in allowed or (allowed and live_format(schema) == "float"):
-        parts.append(lambda new, old: (type(new) is not int and type(new) is not float) or not number_flaws(new, schema, ""))
+        parts.append(_number_check(schema))
     if schema.enum:
         choices = frozenset(schema.enum) if all(type(choice) is str for choice in schema.enum) else frozenset()
         parts.append(lambda new, old: (type(new) is str and new in choices) or enum_holds(new, schema))
     if schema.any_of or schema.one_of or schema.all_of or schema.not_ is not None:
         parts.append(_combination_check(schema))
     return _with_type(schema, allowed, tuple(parts))
+
+
+def _text_check(schema: Schema) -> Check:
+    shortest, longest = schema.min_length or 0, schema.max_length
+    pattern = schema.pattern
+    accepts = formats.check(live_format(schema)) if live_format(schema) else None
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if type(new) is not str:
+            return True
+        if len(new) < shortest or (longest is not None and len(new) > longest):
+            return False
+        return (not pattern or patterns.matcher(pattern)(new)) and (accepts is None or accepts(new))
+
+    return check
+
+
+def _number_check(schema: Schema) -> Check:
+    # Integers between whole bounds need no more than two comparisons; all else is left to the exact rules.
+    bits = 31 if live_format(schema) == "int32" else 63
+    least, most = -(2**bits), 2**bits - 1
+    simple = schema.multiple_of is None and not schema.exclusive_minimum and not schema.exclusive_maximum
+    if simple and schema.minimum is not None and float(schema.minimum).is_integer():
+        least = max(least, int(schema.minimum))
+    if simple and schema.maximum is not None and float(schema.maximum).is_integer():
+        most = min(most, int(schema.maximum))
+    whole = all(bound is None or (float(bound).is_integer() and abs(bound) < 2**31) for bound in (schema.minimum, schema.maximum))
+    quick = simple and whole
+
+    def check(new: Json, old: Json | Absent) -> bool:
+        if type(new) is int:
+            return (quick and least <= new <= most) or not number_flaws(new, schema, "")
+        return type(new) is not float or not number_flaws(new, schema, "")
+
+    return check
 
 
 _EXACT = {"object": dict, "array": list, "string": str, "boolean": bool, "integer": int}
