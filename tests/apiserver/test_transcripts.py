@@ -16,6 +16,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 
 import msgspec
 import pytest
+
 from fairlead.apiserver.faults import Delayed, Lost
 from fairlead.apiserver.machine import Machine
 from fairlead.apiserver.verbs.watch import Stream

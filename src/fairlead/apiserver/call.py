@@ -223,6 +223,22 @@ def view(entry: Entry, kind: Kind, version: Version) -> Json:
     return found
 
 
+def untyped(obj: Json) -> Json:
+    """Items in lists of built-in kinds do not say what they are."""
+    return {name: value for name, value in obj.items() if name not in ("apiVersion", "kind")}
+
+
+def item(entry: Entry, kind: Kind, version: Version) -> bytes:
+    """The bytes of an object inside a list, made once."""
+    if kind.custom:
+        return encoded(entry, kind, version)
+    data: bytes | None = entry.encoded.get((version, "item"))
+    if data is None:
+        data = gojson.encode(untyped(view(entry, kind, version)))
+        entry.encoded = {**entry.encoded, (version, "item"): data}
+    return data
+
+
 def encoded(entry: Entry, kind: Kind, version: Version) -> bytes:
     """The bytes of `view`, made once."""
     data: bytes | None = entry.encoded.get(version)

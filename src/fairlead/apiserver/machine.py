@@ -147,7 +147,7 @@ class Machine:
         if route.namespace and not kind.namespaced:
             raise self._nothing_at(route)
         if kind.namespaced and not route.namespace and route.verb not in ("list", "watch"):
-            if route.verb == "deletecollection" and not kind.custom:
+            if not route.name and not kind.custom:
                 raise statuses.method_not_allowed()
             raise self._nothing_at(route)
         return kind, version
@@ -198,6 +198,8 @@ class Machine:
             known = (route.subresource == "status" and version.status) or (route.subresource == "scale" and version.scale is not None)
             if not known:
                 if route.subresource in kind.other_subresources:
+                    if verb != "create" and call.key not in call.table.entries:
+                        raise call.not_found()
                     raise statuses.unsupported(f"the {route.subresource} subresource of {kind.resource}")
                 raise call.not_found() if kind.custom else self._nothing_at(route)
             if verb not in _READING:
@@ -217,7 +219,7 @@ class Machine:
 
     def _nothing_at(self, route: routes.Route) -> Refusal | PlainRefusal:
         """Unknown resources of the server's own groups get a Status, everything else plain text."""
-        own = any(kind.group == route.group and route.version in kind.versions and not kind.custom for kind in self.kinds.values())
+        own = any(kind.group == route.group and not kind.custom for kind in self.kinds.values())
         if own:
             return statuses.status(404, "NotFound", "the server could not find the requested resource", {})
         return statuses.page_not_found()

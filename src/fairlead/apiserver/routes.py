@@ -37,14 +37,16 @@ def parse(method: str, path: str) -> Route | None:
     if rest[0] == "watch" and len(rest) > 1:
         verb, rest = "watch", rest[1:]
     namespace = ""
+    inside = False
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace = rest[1]
         if len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS:
             rest = rest[2:]
+            inside = True
     resource = rest[0]
     name = rest[1] if len(rest) > 1 else ""
     subresource = rest[2] if len(rest) > 2 else ""
-    if resource == "namespaces" and not group:
+    if resource == "namespaces" and not group and not inside:
         namespace = ""
     if not name and verb in ("get", "delete"):
         verb = {"get": "list", "delete": "deletecollection"}[verb]

@@ -25,10 +25,19 @@ if TYPE_CHECKING:
     from ..store import Entry
 
 
+_GRACEFUL = {("", "pods")}
+_KEEPS_PODS = (
+    "child pods are preserved by default when jobs are deleted; set propagationPolicy=Background to remove them or set "
+    "propagationPolicy=Orphan to suppress this warning"
+)
+
+
 def handle(call: Call) -> Answer:
     """Deletes one object."""
     _ = call.output
     how = query.deleting(call.request, _body(call))
+    if call.kind.key == ("batch", "jobs") and how.propagation_policy is None and how.orphan_dependents is None:
+        call.warn(_KEEPS_PODS)
     entry, gone = deleted(call, call.key, how)
     code = 202 if not gone and how.orphan_dependents is False else 200
     if gone and not call.kind.delete_returns_object:
@@ -80,6 +89,9 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Entry, bool]:
         grace = call.kind.rules.grace(call.view(entry), how.grace_period_seconds)
     if grace > 0 or finalizers:
         return _marked(call, key, entry, finalizers, grace, how), False
+    if call.kind.key in _GRACEFUL and "deletionTimestamp" not in meta:
+        # A grace period of nothing is still written down before the object goes.
+        entry = _marked(call, key, entry, finalizers, 0, how)
     if how.dry_run:
         return entry, True
     writing.removed(call, key, entry)

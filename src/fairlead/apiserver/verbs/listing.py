@@ -12,7 +12,7 @@ from ...objects import gojson
 from ...wire import Answer
 from .. import options as query
 from .. import statuses
-from ..call import encoded, view
+from ..call import item, untyped, view
 from ..store import count, span
 from .selecting import Selection
 
@@ -49,7 +49,7 @@ def handle(call: Call) -> Answer:
     if not output.plain:
         return call.answer(200, as_list(call, page))
     # The bytes of every item are cached with it; the list is put together from them.
-    items = b",".join([encoded(entry, call.kind, call.version) for entry in page.entries])
+    items = b",".join([item(entry, call.kind, call.version) for entry in page.entries])
     head = gojson.encode({"apiVersion": call.api_version})[:-1]
     tail = gojson.encode({"kind": list_kind(call), "metadata": _list_metadata(call, page)})[1:]
     return Answer(200, b"".join((head, b',"items":[', items, b"],", tail)), call.headers())
@@ -63,6 +63,8 @@ def list_kind(call: Call) -> str:
 def as_list(call: Call, page: Page) -> Json:
     """The page as a List object."""
     items = [view(entry, call.kind, call.version) for entry in page.entries]
+    if not call.kind.custom and not call.output.transform:
+        items = [untyped(obj) for obj in items]
     return {"apiVersion": call.api_version, "items": items, "kind": list_kind(call), "metadata": _list_metadata(call, page)}
 
 
@@ -119,7 +121,7 @@ def _revision(call: Call, options: Options) -> int:
     if not exact:
         return store.revision
     if asked <= store.compacted or asked < call.table.trimmed_revision:
-        raise statuses.expired(f"The provided resource version is too old, and has been compacted: {asked}")
+        raise statuses.expired("The resourceVersion for the provided list is too old.")
     return asked
 
 

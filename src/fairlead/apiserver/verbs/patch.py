@@ -15,7 +15,7 @@ from ...wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
 from .. import metadata, options, ownership, statuses
 from ..kinds import DecodingRefused
 from . import writing
-from .bodies import from_yaml, not_an_object
+from .bodies import from_yaml, not_an_object, wrong_type
 
 if TYPE_CHECKING:
     from ...objects.apply.managed import Managed
@@ -63,7 +63,8 @@ def _patched(call: Call, entry: Entry, live: Json, media_type: str, opts: Option
         tree, complaints = _merge_patched(call, live, opts)
     else:
         tree, complaints = _strategic_patched(call, live, opts)
-    new = _decoded(call, tree, live, complaints, opts)
+    shown = None if media_type != STRATEGIC_MERGE_PATCH else _go_text(gojson.decode(call.request.body) or {})
+    new = _decoded(call, tree, live, complaints, opts, shown)
     subresource = call.route.subresource
     new, managed = ownership.updated(call, opts, live, ownership.of(entry), new, subresource)
     return _checked(call, new), managed
@@ -134,7 +135,20 @@ def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, lis
         raise (statuses.bad_request(message) if code == 400 else statuses.status(code, "", message)) from None
 
 
-def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options) -> Json:
+def _go_text(tree: Json) -> str:
+    """A tree as Go's %+v prints a map: what refusals of strategic merge patches quote."""
+    if isinstance(tree, dict):
+        return f"map[{' '.join(f'{name}:{_go_text(tree[name])}' for name in sorted(tree))}]"
+    if isinstance(tree, list):
+        return f"[{' '.join(map(_go_text, tree))}]"
+    if tree is None:
+        return "<nil>"
+    if isinstance(tree, bool):
+        return "true" if tree else "false"
+    return tree if isinstance(tree, str) else gotext.number(tree)
+
+
+def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options, shown: str | None = None) -> Json:
     """The patched tree as the kind holds it; what it shares with the live object was decoded before."""
     kind = call.kind
     if tree is live and not complaints:
@@ -149,21 +163,34 @@ def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Op
         found = "object" if isinstance(tree[name], dict) else _GO_NAMES.get(type(tree[name]), "null")
         text = f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
         raise _refused(tree, f"couldn't get version/kind; json parse error: {text}")
+    if not kind.custom:
+        tree = _retyped(call, tree, strategic=shown is not None)
     try:
         new, unknown = kind.rules.decode(tree, call.version, live)
     except DecodingRefused as error:
-        raise _refused(tree, str(error)) from None
+        raise _refused(tree, str(error), shown) from None
     if opts.field_validation != "Ignore":
         complaints = complaints + [f"unknown field {gotext.quoted(path)}" for path in unknown]
         if complaints and opts.field_validation == "Strict":
-            raise _refused(tree, f"strict decoding error: {', '.join(complaints)}")
+            raise _refused(tree, f"strict decoding error: {', '.join(complaints)}", shown)
         for text in complaints:
             call.warn(text)
     return kind.rules.redefault(new, live)
 
 
-def _refused(tree: Json, error: str) -> statuses.Refusal:
-    return statuses.invalid("", "", "", [fielderrors.invalid("patch", gojson.encode(tree).decode(), error)])
+def _retyped(call: Call, tree: Json, *, strategic: bool) -> Json:
+    """The tree with the type of the kind: a built-in kind's may be left out, and a strategic patch cannot change it."""
+    api_version, kind = tree.get("apiVersion") or call.api_version, tree.get("kind") or call.kind.kind
+    if (api_version, kind) == (tree.get("apiVersion"), tree.get("kind")) == (call.api_version, call.kind.kind):
+        return tree
+    if not strategic and (api_version, kind) != (call.api_version, call.kind.kind):
+        raise _refused(tree, wrong_type(call, api_version, kind))
+    return {**tree, "apiVersion": call.api_version, "kind": call.kind.kind}
+
+
+def _refused(tree: Json, error: str, shown: str | None = None) -> statuses.Refusal:
+    value = gojson.encode(tree).decode() if shown is None else shown
+    return statuses.invalid("", "", "", [fielderrors.invalid("patch", value, error)])
 
 
 def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:

@@ -30,7 +30,7 @@ class Selection:
         self._extra = tuple(term.key for term in self.fields.terms if term.key not in ("metadata.name", "metadata.namespace"))
         for name in self._extra:
             if name not in call.version.selectable_fields:
-                raise statuses.bad_request(f"field label not supported: {name}")
+                raise statuses.bad_request(_unsupported(call, name))
         if not call.kind.namespaced and any(term.key == "metadata.namespace" for term in self.fields.terms) and call.kind.custom:
             raise statuses.bad_request("field label not supported: metadata.namespace")
         if call.route.name:
@@ -69,6 +69,12 @@ class Selection:
     def single(self) -> str | None:
         """The one name that can match, if the selectors say so."""
         return self.fields.exact("metadata.name")
+
+
+def _unsupported(call: Call, name: str) -> str:
+    if call.kind.custom or call.version.selectable_fields:
+        return f"field label not supported: {name}"
+    return f'{gotext.quoted(name)} is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def _text(obj: Json, path: str) -> str:
