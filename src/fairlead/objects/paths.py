@@ -244,8 +244,10 @@ def _server_value(value: Json) -> str:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    if isinstance(value, (int, float)):
-        return gotext.general(value)  # keys are read from managedFields, where every number is a float
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float):
+        return gotext.general(value)
     if isinstance(value, str):
         return gotext.quoted(value)
     if isinstance(value, list):
@@ -265,6 +267,8 @@ def fields_v1(step: Step) -> str:
 
 
 def _go_json(value: Json) -> str:
+    if type(value) is int and abs(value) > _EXACT:
+        value = float(value)  # the server reads them back as floats, and compares them so
     if isinstance(value, str) and value.isascii() and value.isprintable() and _UNUSUAL.isdisjoint(value):
         return f'"{value}"'
     from .gojson import encode  # rare: text with escapes, numbers
@@ -272,6 +276,8 @@ def _go_json(value: Json) -> str:
     return encode(value).decode()
 
 
+#: Integers up to here are the same as floats.
+_EXACT = 2**53
 _UNUSUAL = frozenset('"\\<>&')
 
 

@@ -282,6 +282,26 @@ CASES: dict[str, Case] = {
             ),
         },
     ),
+    "a large number in a key is shown as the float it was stored as": Case(
+        [
+            ("apply", "m1", {"spec": {"ports": [{"name": "x", "port": 1234567, "note": "a"}]}}),
+            ("apply", "m2", {"spec": {"ports": [{"name": "x", "port": 1234567, "note": "b"}]}}),
+        ],
+        spec={"ports": [{"name": "x", "port": 1234567, "note": "a"}]},
+        owners={
+            "m1 Apply": (
+                '.spec.ports[name="x",port=1234567] .spec.ports[name="x",port=1234567].name '
+                '.spec.ports[name="x",port=1234567].note .spec.ports[name="x",port=1234567].port'
+            )
+        },
+        error='Apply failed with 1 conflict: conflict with "m1": .spec.ports[name="x",port=1.234567e+06].note',
+    ),
+    "and as it was sent where it was sent": Case(
+        [("apply", "m1", {"spec": {"ports": [{"name": "x", "port": 1234567}, {"name": "x", "port": 1234567}]}})],
+        error=(
+            'failed to create typed patch object (/o; x.io/v1, Kind=Thing): .spec.ports: duplicate entries for key [name="x",port=1234567]'
+        ),
+    ),
     "an empty object is owned": Case(
         [("apply", "m1", {"spec": {"map": {}, "object": {}}})],
         spec={"map": {}, "object": {}},

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from .. import paths
+from ..paths import Key, Value
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from ..fieldset import FieldSet
+    from ..paths import Path, Step
     from .managed import Owner
 
 
@@ -31,7 +33,7 @@ class ApplyConflict(Exception):
     def __init__(self, lost: Mapping[Owner, FieldSet]) -> None:
         owners = sorted(lost, key=lambda one: one.identifier)
         self.lost = lost
-        self.conflicts = [ConflictingField(one.text, paths.server_text(path)) for one in owners for path in lost[one]]
+        self.conflicts = [ConflictingField(one.text, _stored_text(path)) for one in owners for path in lost[one]]
         super().__init__(self._message(owners))
 
     def _message(self, owners: list[Owner]) -> str:
@@ -41,8 +43,19 @@ class ApplyConflict(Exception):
         lines: list[str] = []
         for one in owners:
             lines.append(f"conflicts with {one.text}:")
-            lines.extend(f"- {paths.server_text(path)}" for path in self.lost[one])
+            lines.extend(f"- {_stored_text(path)}" for path in self.lost[one])
         return f"Apply failed with {len(self.conflicts)} conflicts: " + "\n".join(lines)
+
+
+def _stored_text(path: Path) -> str:
+    """The path of an owned field: what is owned was read from managedFields, and every number there is a float."""
+    return paths.server_text([_stored(step) for step in path])
+
+
+def _stored(step: Step) -> Step:
+    if isinstance(step, Key):
+        return Key(tuple((name, float(value) if type(value) is int else value) for name, value in step.fields))
+    return Value(float(step.value)) if isinstance(step, Value) and type(step.value) is int else step
 
 
 class ApplyFailed(Exception):
