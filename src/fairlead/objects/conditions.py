@@ -93,6 +93,8 @@ def remove(conditions: list[Json], type: str) -> list[Json]:
 
 def cut(message: str) -> str:
     """The message, no longer than the API takes, and never cut inside a character."""
+    if len(message) * 4 <= MAX_MESSAGE_BYTES:
+        return message
     data = message.encode("utf-8", "surrogatepass")
     if len(data) <= MAX_MESSAGE_BYTES:
         return message

@@ -41,6 +41,8 @@ class Claims:
 
     def check(self, writer: str, kind: str, path: Path) -> None:
         """Refuse a write to what another writer claims."""
+        if kind not in self._owners:
+            return
         for claimed, owner in self._owners.get(kind, {}).items():
             if owner != writer and _overlap(path, claimed):
                 raise NotOwner(

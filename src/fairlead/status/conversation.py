@@ -89,6 +89,7 @@ class Plan(msgspec.Struct, kw_only=True):
     manager: str
     strategy: Strategy
     base: Json
+    staged: Json
     snapshot: Json
     intents: Sequence[Intent]
     reads: Sequence[Path]
@@ -151,7 +152,9 @@ def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
     intents = plan.settled(plan.intents, snapshot)
     match plan.strategy:
         case Strategy.COMPARE:
-            return strategies.compare(snapshot, intents, plan.reads, plan.shapes, by_version=so_far.by_version)
+            # The first try stands on the base, and what was staged on it is the target.
+            target = plan.staged if snapshot is plan.base and intents is plan.intents else None
+            return strategies.compare(snapshot, intents, plan.reads, plan.shapes, by_version=so_far.by_version, target=target)
         case Strategy.APPLY:
             return strategies.apply(snapshot, intents, plan.manager, plan.shapes)
         case other:

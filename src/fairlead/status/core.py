@@ -144,7 +144,7 @@ class Core:
 
     # -- the parts of a plan
 
-    def _intents(self, opened: Open, snapshot: Json) -> list[Intent]:
+    def _intents(self, opened: Open, snapshot: Json) -> Sequence[Intent]:
         intents = opened.stage.intents()
         if opened.subresource == "":
             for intent in intents:
@@ -154,7 +154,7 @@ class Core:
                     )
         return self.memory.settled(opened.target.uid, intents, snapshot)
 
-    def _plan(self, opened: Open, intents: list[Intent], strategy: Strategy) -> Conversation[Plan]:
+    def _plan(self, opened: Open, intents: Sequence[Intent], strategy: Strategy) -> Conversation[Plan]:
         target, stage = opened.target, opened.stage
         resource = yield from self._resource(target)
         if opened.subresource == STATUS and not resource.status:
@@ -165,7 +165,7 @@ class Core:
         kind, manager = target.kind_name, self.settings.field_manager
         return Plan(
             target=target, resource=resource, subresource=opened.subresource, manager=manager, strategy=strategy,
-            base=stage.base, snapshot=stage.base, intents=intents, reads=[*stage.reads, *stage.guards], shapes=shapes,
+            base=stage.base, staged=stage.tree, snapshot=stage.base, intents=intents, reads=[*stage.reads, *stage.guards], shapes=shapes,
             claimed=lambda path: self.registry.owns(manager, kind, path),
             settled=lambda wanted, snapshot: self.memory.settled(target.uid, wanted, snapshot),
             budget=self.settings.budget, chance=self.settings.chance, look_first=opened.lossy,

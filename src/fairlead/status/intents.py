@@ -14,7 +14,7 @@ import msgspec
 from ..objects.conditions import settled
 from ..objects.paths import Key, Path, Value, find
 from ..objects.tree import ABSENT, Json, same
-from .shapes import Shapes, key_of
+from .shapes import Shapes, identities, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,15 +75,14 @@ def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path) -> Iterator
     before = [] if base is ABSENT else base
     names = shapes.keys(at, before)
     if names is not None and staged and shapes.keys(at, staged) is not None:
-        old = {key_of(entry, names): entry for entry in before}
-        new = {key_of(entry, names): entry for entry in staged}
-        for key, entry in new.items():
-            assert key is not None
-            if key in old:
-                yield from derive(old[key], entry, shapes, (*at, key))
-            else:
-                yield Put((*at, key), entry)
-        yield from (Drop((*at, key)) for key in old if key is not None and key not in new)
+        old = dict(zip(identities(before, names) or (), before, strict=True))
+        for identity, entry in zip(identities(staged, names) or (), staged, strict=True):
+            stood = old.pop(identity, ABSENT)
+            if stood is ABSENT:
+                yield Put((*at, key_of(entry, names)), entry)
+            elif stood is not entry:
+                yield from derive(stood, entry, shapes, (*at, key_of(entry, names)))
+        yield from (Drop((*at, key_of(entry, names))) for entry in old.values())
     elif shapes.is_set(at, before) and shapes.is_set(at, staged):
         yield from (Put((*at, Value(item)), item) for item in staged if item not in before)
         yield from (Drop((*at, Value(item))) for item in before if item not in staged)

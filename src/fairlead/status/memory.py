@@ -63,11 +63,11 @@ class Memory:
             known.update({path: (find(target, path), find(stored, path)) for path, _ in found})
         return found
 
-    def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json) -> list[Intent]:
+    def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json) -> Sequence[Intent]:
         """The intents without those that the server is known to store otherwise: sending them again would change nothing."""
         known = self._altered.get(uid)
         if not known:
-            return list(intents)
+            return intents
         return [intent for intent in intents if not self._is_settled(known, intent, snapshot)]
 
     def _is_settled(self, known: dict[Path, tuple[Json, Json]], intent: Intent, snapshot: Json) -> bool:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects.paths import Key, Path, Value, pointer
+from ..objects.paths import Path, pointer
 from ..objects.tree import Json, same
-from .shapes import Shapes, key_of
+from .shapes import Shapes, identities
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -55,14 +55,13 @@ def _entrywise(old: Json, new: Json, shapes: Shapes, at: Location) -> bool:
 
 def _walk_entries(old: Json, new: Json, shapes: Shapes, at: Location) -> Iterator[tuple[str, Location, Json]]:
     names = shapes.keys(at, old)
-    identity = (lambda entry: key_of(entry, names)) if names is not None else Value
-    stand: dict[Key | Value | None, int] = {identity(entry): index for index, entry in enumerate(old)}
-    kept = set()
-    for entry in new:
-        key = identity(entry)
-        if key in stand:
-            kept.add(key)
-            yield from _walk(old[stand[key]], entry, shapes, (*at, stand[key]))
-        else:
+    before = old if names is None else identities(old, names) or []
+    after = new if names is None else identities(new, names) or []
+    stand = {identity: index for index, identity in enumerate(before)}
+    for identity, entry in zip(after, new, strict=True):
+        index = stand.pop(identity, None)
+        if index is None:
             yield "set", (*at, "-"), entry
-    yield from (("entry", (*at, index), None) for key, index in stand.items() if key not in kept)
+        elif old[index] is not entry:
+            yield from _walk(old[index], entry, shapes, (*at, index))
+    yield from (("entry", (*at, index), None) for index in stand.values())

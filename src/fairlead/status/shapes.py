@@ -8,7 +8,7 @@ testing the whole list.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -58,27 +58,22 @@ def place_of(path: Path) -> Place:
     return tuple(step for step in path if isinstance(step, str))
 
 
-def key_of(entry: Json, names: tuple[str, ...]) -> Key | None:
-    """The key of a list entry, or None when a key member is missing or no scalar."""
-    if not isinstance(entry, dict):
+def key_of(entry: Json, names: tuple[str, ...]) -> Key:
+    """The key of an entry of a list that is keyed by these members."""
+    return Key(tuple((name, entry[name]) for name in sorted(names)))
+
+
+def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
+    """What tells the entries of a list apart, in order; None when one has no key, or two have the same."""
+    try:
+        only = names[0] if len(names) == 1 else None
+        found = [entry[only] for entry in value] if only else [tuple([entry[name] for name in names]) for entry in value]
+        distinct = set(found)  # a key that is a container is not hashable, and no key
+    except (KeyError, TypeError, IndexError):
         return None
-    fields = []
-    for name in sorted(names):
-        value = entry.get(name)
-        if value is None or isinstance(value, (dict, list)):
-            return None
-        fields.append((name, value))
-    return Key(tuple(fields))
+    return found if len(distinct) == len(found) and None not in distinct and True not in distinct else None
 
 
 def unique(value: Json, names: tuple[str, ...]) -> bool:
     """Whether every entry has a key and no key stands twice."""
-    if not isinstance(value, list):
-        return False
-    seen = set()
-    for entry in value:
-        key = key_of(entry, names)
-        if key is None or key in seen:
-            return False
-        seen.add(key)
-    return True
+    return type(value) is list and identities(value, names) is not None

@@ -52,10 +52,18 @@ def written(intents: Iterable[Intent]) -> list[Path]:
 
 
 def compare(
-    snapshot: Json, intents: Sequence[Intent], reads: Iterable[Path], shapes: Shapes, *, by_version: bool = False
+    snapshot: Json,
+    intents: Sequence[Intent],
+    reads: Iterable[Path],
+    shapes: Shapes,
+    *,
+    by_version: bool = False,
+    target: Json | None = None,
 ) -> Body | None:
-    """A JSON patch that changes only what is wanted, and only if all it depends on is as the snapshot says. None: nothing to do."""
-    target = applied(intents, snapshot)
+    """A JSON patch that changes only what is wanted, and only if all it depends on is as the snapshot says. None: nothing to do.
+
+    `target`: what the intents make of the snapshot, where the caller has it already."""
+    target = applied(intents, snapshot) if target is None else target
     if target is snapshot:
         return None
     tests = preconditions.of_object(snapshot)
