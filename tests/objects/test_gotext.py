@@ -57,3 +57,28 @@ def test_text_is_quoted_as_strconv_quotes_it(text: str, printed: str) -> None:
 def test_numbers_are_printed_as_fmt_prints_them(value: float, printed: str) -> None:
     """The shortest digits, with an exponent of at least two digits below 1e-4 and from 1e6 on."""
     assert gotext.number(value) == printed
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [
+        ({"b": [1, None, "x y"], "a": {}}, "map[a:map[] b:[1 <nil> x y]]"),
+        ([True, 1.5, 1e6, ""], "[true 1.5 1e+06 ]"),
+        (None, "<nil>"),
+        ("text", "text"),
+    ],
+    ids=str,
+)
+def test_decoded_json_is_printed_as_fmt_prints_it(value: object, printed: str) -> None:
+    """%v of maps, slices and what is in them; maps sorted."""
+    assert gotext.plain(value) == printed
+
+
+@pytest.mark.parametrize(
+    ("value", "printed"),
+    [("x", "x"), (1, "%!s(int64=1)"), (True, "%!s(bool=true)"), (1.5, "%!s(float64=1.5)"), (None, "%!s(<nil>)")],
+    ids=str,
+)
+def test_what_is_no_string_is_complained_about_where_a_string_is_printed(value: object, printed: str) -> None:
+    """%s of a scalar."""
+    assert gotext.as_string(value) == printed

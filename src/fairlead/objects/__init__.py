@@ -7,7 +7,7 @@ The chain, each module standing on those before it:
     paths       where a value sits: field, keyed entry, set member, index; in the spellings Kubernetes uses
     fieldset    sets of paths, and FieldsV1 in both directions
     schema/     structural schemas: parse, prune, default, validate, CEL
-    jsonpatch, mergepatch, strategic
+    jsonpatch, mergepatch, strategic    patches, applied to values; patchtext: the text that they leave behind
     apply/      structured merge: compare, merge, conflicts, managedFields
     conditions  the one list that every controller writes
 
