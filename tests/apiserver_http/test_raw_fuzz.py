@@ -22,9 +22,11 @@ CRD = Path(__file__).parent.parent / "clients_on_embedded" / "gadgets.yaml"
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 GADGETS = "/apis/example.io/v1/namespaces/default/gadgets"
 
-WORDS = re.findall(r"\S+", """api apis v1 example.io apps gadgets g namespaces default status scale watch configmaps pods .. %00 %2f %C3%28 openapi v3
+WORDS = re.findall(r"\S+", """
+    api apis v1 example.io apps gadgets g namespaces default status scale watch configmaps pods .. %00 %2f %C3%28 openapi v3
     version customresourcedefinitions apiextensions.k8s.io""")
-OPTIONS = re.findall(r"\S+", """fieldManager dryRun force fieldValidation labelSelector fieldSelector limit continue resourceVersion resourceVersionMatch
+OPTIONS = re.findall(r"\S+", """
+    fieldManager dryRun force fieldValidation labelSelector fieldSelector limit continue resourceVersion resourceVersionMatch
     pretty propagationPolicy includeObject allowWatchBookmarks sendInitialEvents gracePeriodSeconds""")
 OPTION_VALUES = ["", "0", "1", "-1", "true", "All", "a=b", "a in (b", "Exact", "999999999999999999999", "x" * 200, "%ff", "null"]
 MEDIA_TYPES = [
@@ -38,7 +40,8 @@ ACCEPTS = [
     "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io",
     "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io",
 ]
-MEMBERS = re.findall(r"\S+", """apiVersion kind metadata spec status name namespace labels size tags conditions type op path value uid resourceVersion
+MEMBERS = re.findall(r"\S+", """
+    apiVersion kind metadata spec status name namespace labels size tags conditions type op path value uid resourceVersion
     finalizers managedFields ownerReferences data generateName items $patch""")
 BROKEN = [b"", b"{", b"null", b"[]", b"[" * 3000, b'{"a":' * 3000, b'{"a":1,"a":2}', b"\xff\xfe", b"- a\n- b", b"&a [*a]", b"1e999"]
 
@@ -65,8 +68,8 @@ def _named(api_version: str, kind: str, spec: Any, meta: Any) -> Any:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "g", **given}, "spec": spec, "data": spec}
 
 
-specs = values | st.fixed_dictionaries({"size": scalars}) | st.just({})
-metas = values | st.just({}) | st.dictionaries(members, values, max_size=2)
+specs: st.SearchStrategy[Any] = values | st.fixed_dictionaries({"size": scalars}) | st.just({})
+metas: st.SearchStrategy[Any] = values | st.just({}) | st.dictionaries(members, values, max_size=2)
 objects = st.builds(_named, st.just("example.io/v1"), st.just("Gadget"), specs, metas) | st.builds(
     _named, st.just("v1"), st.just("ConfigMap"), specs, metas
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 import time
@@ -67,7 +68,7 @@ def _server(port: int, crd: list[str], controllers: bool, token: list[str], host
     except ManifestError as error:
         _fail(str(error))
     except OSError as error:
-        _fail(f"cannot listen on {host}:{port}: {error.strerror or error}")
+        _fail(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}")
 
 
 def _run(server: EmbeddedServer, ready: Callable[[], None]) -> None:
@@ -75,21 +76,20 @@ def _run(server: EmbeddedServer, ready: Callable[[], None]) -> None:
     import asyncio
 
     loop = asyncio.new_event_loop()
-    _on_signals(loop)
-    loop.call_soon(ready)
+    _on_signals(loop, server.http.finish)
     try:
-        server.http.serve(loop)
+        server.http.serve(loop, ready)
     finally:
         loop.close()
         server.stop()
 
 
-def _on_signals(loop: asyncio.AbstractEventLoop) -> None:
+def _on_signals(loop: asyncio.AbstractEventLoop, finish: Callable[[], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         try:
-            loop.add_signal_handler(number, loop.stop)
+            loop.add_signal_handler(number, finish)
         except NotImplementedError:  # the event loop of Windows
-            signal.signal(number, lambda *_: loop.call_soon_threadsafe(loop.stop))
+            signal.signal(number, lambda *_: loop.call_soon_threadsafe(finish))
 
 
 def _announce(server: EmbeddedServer, kubeconfig: str, seconds: float) -> None:

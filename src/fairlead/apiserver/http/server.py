@@ -20,7 +20,7 @@ from .connection import BODY_LIMIT, Connection, Delayed, Lines
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from ...wire import Answer, Request
     from ..kinds import User
@@ -60,6 +60,7 @@ class HttpServer:
         self._requests = count(1)
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
+        self._serving = self._finishing = False
         self.connections: set[Connection] = set()
         #: Exceptions that a handler let through: each was answered with a 500, none is expected.
         self.crashes: list[Exception] = []
@@ -106,7 +107,7 @@ class HttpServer:
             while loop is None:  # the thread has been started and not yet made its loop
                 loop = self._loop
             with suppress(RuntimeError):
-                loop.call_soon_threadsafe(loop.stop)
+                loop.call_soon_threadsafe(self.finish)
             thread.join()
         self._socket.close()
 
@@ -118,12 +119,23 @@ class HttpServer:
         finally:
             loop.close()
 
-    def serve(self, loop: asyncio.AbstractEventLoop) -> None:
-        """Serves on this loop until it is stopped, then lets go of everything."""
+    def finish(self) -> None:
+        """Makes `serve` return; to be called on its loop."""
+        self._finishing = True
+        if self._serving and self._loop is not None:
+            self._loop.stop()
+
+    def serve(self, loop: asyncio.AbstractEventLoop, ready: Callable[[], None] = lambda: None) -> None:
+        """Serves on this loop until `finish` is called, then lets go of everything. Calls `ready` when it begins."""
+        self._loop = loop
         server = loop.create_server(lambda: Connection(self, loop), sock=self._socket, ssl=self._tls, backlog=1024)
         listening = loop.run_until_complete(server)
+        loop.call_soon(ready)
         try:
-            loop.run_forever()
+            # A loop that is told to stop before it runs would run all the same: finish() may have come while the socket was set up.
+            self._serving = True
+            if not self._finishing:
+                loop.run_forever()
         finally:
             for connection in tuple(self.connections):
                 connection.cut()

@@ -1,0 +1,129 @@
+"""`fairlead serve` as a process: its one line, its kubeconfig, its end, and its refusals."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+import yaml
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+CRDS = Path(__file__).parent.parent / "clients_on_embedded"
+COMMAND = [sys.executable, "-c", "from fairlead.cli import main; main()"]
+
+
+class Serving:
+    """A running `fairlead serve`."""
+
+    def __init__(self, *arguments: str) -> None:
+        self.process = subprocess.Popen([*COMMAND, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        assert self.process.stdout is not None
+        self.line = self.process.stdout.readline()
+        found = re.search(r"http://\S+?:\d+", self.line)
+        assert found, self.line + (self.process.stderr.read() if self.process.stderr else "")
+        self.url = found.group()
+
+    def get(self, path: str, **headers: str) -> Any:
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers), timeout=10) as answer:
+            return json.load(answer)
+
+    def stop(self, number: signal.Signals = signal.SIGINT) -> tuple[int, str, str]:
+        self.process.send_signal(number)
+        out, err = self.process.communicate(timeout=20)
+        return self.process.returncode, out, err
+
+
+@pytest.fixture
+def serving(tmp_path: Path) -> Iterator[Serving]:
+    """A server with a CRD and a kubeconfig."""
+    running = Serving("--crd", str(CRDS / "gadgets.yaml"), "--kubeconfig", str(tmp_path / "kc.yaml"))
+    yield running
+    if running.process.poll() is None:
+        running.stop()
+
+
+def test_it_says_one_line_serves_and_ends_cleanly(serving: Serving, tmp_path: Path) -> None:
+    """One line when ready, a kubeconfig that leads to it, the CRD served, and Ctrl-C ends it with 0 and silence."""
+    assert serving.line.startswith(f"fairlead: serving the Kubernetes 1.36 API at {serving.url}, 1 custom kind, kubeconfig in ")
+    config = yaml.safe_load((tmp_path / "kc.yaml").read_text())
+    assert config["clusters"][0]["cluster"]["server"] == serving.url
+    assert serving.get("/apis/example.io/v1/gadgets")["items"] == []
+    assert serving.stop() == (0, "", "")
+
+
+def test_a_termination_is_as_clean_as_an_interrupt(serving: Serving) -> None:
+    """SIGTERM ends it with 0 too, even while a watch is open."""
+    watch = urllib.request.urlopen(serving.url + "/api/v1/namespaces?watch=1", timeout=10)
+    assert json.loads(watch.readline())["type"] == "ADDED"
+    assert serving.stop(signal.SIGTERM) == (0, "", "")
+    watch.close()
+
+
+def test_tokens_are_asked_for() -> None:
+    """With --token only bearers of it are served, under the name that was given."""
+    running = Serving("--token", "secret:ada")
+    try:
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            running.get("/api/v1/namespaces")
+        assert running.get("/api/v1/namespaces", Authorization="Bearer secret")["kind"] == "NamespaceList"
+    finally:
+        running.stop()
+
+
+def refused(*arguments: str) -> str:
+    done = subprocess.run([*COMMAND, "serve", *arguments], capture_output=True, text=True, timeout=30, check=False)
+    assert (done.returncode, done.stdout) == (2, ""), done
+    assert "Traceback" not in done.stderr
+    return done.stderr
+
+
+def test_bad_input_is_told_in_one_line(tmp_path: Path) -> None:
+    """A missing file, text that is no YAML, and a CRD that the server refuses end in exit code 2 and name the file."""
+    missing = tmp_path / "none.yaml"
+    assert refused("--crd", str(missing)) == f"fairlead: {missing}: no such file or directory\n"
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    assert refused("--crd", str(empty)) == f"fairlead: {empty}: no .yaml, .yml or .json file in this directory\n"
+    broken = tmp_path / "broken.yaml"
+    broken.write_text("a: [1\nb: }")
+    assert refused("--crd", str(broken)).startswith(f"fairlead: {broken}: not valid YAML: while parsing")
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text((CRDS / "gadgets.yaml").read_text().replace("gadgets.example.io", "wrong.example.io"))
+    assert refused("--crd", str(wrong)).startswith(f"fairlead: {wrong}: the server refuses this CRD: ")
+
+
+def test_a_port_that_is_taken_is_told() -> None:
+    """Another listener on the port is exit code 2 and a sentence."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        assert refused("--port", str(port)) == f"fairlead: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+
+
+def test_an_unwritable_kubeconfig_is_told(tmp_path: Path) -> None:
+    """A kubeconfig that cannot be written is exit code 2 and the reason."""
+    target = tmp_path / "no" / "kc.yaml"
+    assert refused("--kubeconfig", str(target)) == f"fairlead: cannot write {target}: No such file or directory\n"
+
+
+def test_the_checker_is_announced_not_faked() -> None:
+    """--check says that it is not there yet instead of checking nothing."""
+    assert refused("--check") == "fairlead: --check comes with the checker, which this version does not have yet\n"
+
+
+def test_an_empty_server_is_small(serving: Serving) -> None:
+    """At most 60 MB resident with a CRD and nothing else."""
+    status = Path(f"/proc/{serving.process.pid}/status")
+    if not status.exists():
+        pytest.skip("resident size is read from /proc")
+    resident = next(int(line.split()[1]) for line in status.read_text().splitlines() if line.startswith("VmRSS"))
+    assert resident < 60_000, f"{resident} kB"
