@@ -1,0 +1,1 @@
+"""The Python front end: ast in, sites and facts out."""

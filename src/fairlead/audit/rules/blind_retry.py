@@ -1,0 +1,82 @@
+"""FL008 blind-retry
+
+What it does
+    Finds retries on conflict around a status write that do not read the object again, and retries that read again but put back only part of what was staged before.
+Why is this bad?
+    A conflict says that the copy is old. Sending the same copy again is refused again, until the retries are spent. Reading again and setting only the
+    conditions silently drops every other field that the reconcile had staged: the write succeeds, the fields are gone.
+Example
+    ```go
+    retry.RetryOnConflict(retry.DefaultRetry, func() error {
+        return r.Status().Update(ctx, gadget)          // the same stale object each time
+    })
+    ```
+Use instead
+    ```go
+    retry.RetryOnConflict(retry.DefaultRetry, func() error {
+        if err := r.Get(ctx, key, gadget); err != nil { return err }
+        decide(gadget)                                   // all fields, from what was just read
+        return r.Status().Update(ctx, gadget)
+    })
+    ```
+Fix safety
+    No automatic fix.
+Known limits
+    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read) counts as a read.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from fairlead.audit.rules.writing import finding, what, who
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Facts, Finding, Function, Site
+
+CODE = "FL008"
+SEVERITY = "error"
+_READS = re.compile(r"(?i)\b\w*(?:get|fetch|refresh|reload|load|read|latest)\w*$")
+
+
+def check(facts: Facts, policy: str) -> list[Finding]:
+    out = []
+    for function in facts.functions:
+        for site in function.sites:
+            if site.target != "status" or not site.in_retry or site.way == "ssa":
+                continue
+            start, _, end = site.in_retry.partition("-")
+            span = range(int(start), int(end) + 1)
+            if not _reads_again(site, function, span):
+                if site.way in ("update", "merge-patch-locked"):
+                    message = f"{who(site)} tries the status write of {what(site)} again with the copy that was refused: it is as old as before, so it is refused until the retries are spent"
+                    out.append(finding(CODE, [site], message, "read the object inside the retry and decide from it"))
+                continue
+            dropped = _dropped(site, function, span)
+            if dropped:
+                message = f"{who(site)} reads {what(site)} again in the retry and sets only {', '.join(sorted(site.fields)) or 'conditions'}: {', '.join(dropped)}, staged before, vanish after a conflict"
+                out.append(finding(CODE, [site], message, "set every staged field inside the retry"))
+    return out
+
+
+def _reads_again(site: Site, function: Function, span: range) -> bool:
+    for event in function.events:
+        if event.line not in span or event.line > site.line:
+            continue
+        if event.what == "get" or (event.what == "passed" and _READS.search(event.detail.rsplit(".", 1)[-1])) or event.what == "read":
+            return True
+    return False
+
+
+def _dropped(site: Site, function: Function, span: range) -> list[str]:
+    """Status fields that the function changed before the retry, on another copy of the kind, and does not set inside it."""
+    inside = {event.path for event in function.events if event.what == "mutate" and event.line in span and event.path.startswith("Status")}
+    if not inside or any(path == "Status" for path in inside) or not all("Conditions" in path for path in inside):
+        return []
+    before = {
+        event.path.split(".")[1].split("[")[0]
+        for event in function.events
+        if event.what == "mutate" and event.line < span.start and event.path.startswith("Status.") and "Conditions" not in event.path
+    }
+    return sorted(name[:1].lower() + name[1:] for name in before)

@@ -1,0 +1,54 @@
+"""FL004 foreign-status-write
+
+What it does
+    Finds writes to the status of a kind that another controller owns: the kind of that one's `For(...)`, or a built-in kind.
+Why is this bad?
+    Status is what the owner reports. A second writer needs the owner's fields to be left alone on every path, and the owner does not know that it must; sooner or later
+    one puts back what it read. The owner can watch the other kind and compute the field itself.
+Example
+    ```go
+    // in the Workload controller
+    config.Status.ReferencingWorkloads = append(config.Status.ReferencingWorkloads, ref)
+    return r.Status().Update(ctx, config)
+    ```
+Use instead
+    Let the Config controller watch Workload and recompute the list, additions and removals. The workload writes its own status only.
+Fix safety
+    No automatic fix: removing a writer is a decision.
+Known limits
+    Without `For(...)` (client-go style) ownership is read from the names of types and packages, and reported for review only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairlead.audit.rules.writing import by_cause, finding, status_sites, what, who
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Facts, Finding, Site
+
+CODE = "FL004"
+SEVERITY = "warning"
+
+
+def check(facts: Facts, policy: str) -> list[Finding]:
+    out = []
+    foreign = [site for site in status_sites(facts) if site.ownership == "foreign" and not site.inner and _known(site, facts)]
+    groups: dict[tuple[str, str], list[Site]] = {}
+    for group in by_cause(foreign, facts):
+        groups.setdefault((who(group[0]), group[0].kind), []).extend(group)
+    for (writer, kind), sites in groups.items():
+        owners = sorted(name for name, controller in facts.controllers.items() if kind in controller.own and name != writer)
+        owner = owners[0] if owners else "its own controller"
+        message = (
+            f"{writer} writes the status of {what(sites[0])}, which {owner} owns: when {owner} writes what it read before this write, this write is gone, and the other way round"
+        )
+        fix = f"let {owner} watch what {writer} knows and compute it; or agree on fields and write them by server-side apply with an own field manager"
+        out.append(finding(CODE, sites, message, fix, severity=SEVERITY, writers=[writer, *owners]))
+    return out
+
+
+def _known(site: Site, facts: Facts) -> bool:
+    """The writer is a known controller, or the kind has a known owner: guesses from names alone are not enough."""
+    return site.controller in facts.controllers or any(site.kind in controller.own for controller in facts.controllers.values())

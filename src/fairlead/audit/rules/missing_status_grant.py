@@ -1,0 +1,52 @@
+"""FL014 missing-status-grant
+
+What it does
+    Finds status writes for which no kubebuilder marker and no given role grants the verb, in a project that has markers or roles.
+Why is this bad?
+    The write is refused with 403 in the cluster and succeeds in tests, where nobody asks for rights. `update` does not include `patch`: moving from PUT to patch needs the marker too.
+Example
+    ```go
+    // +kubebuilder:rbac:groups=example.io,resources=gadgets/status,verbs=get;update
+    ...
+    return r.Status().Patch(ctx, gadget, base)        // needs patch
+    ```
+Use instead
+    ```go
+    // +kubebuilder:rbac:groups=example.io,resources=gadgets/status,verbs=get;update;patch
+    ```
+Fix safety
+    No automatic fix: a right is granted by a person.
+Known limits
+    Matched by the usual plural of the kind. Projects whose roles are written by hand elsewhere need `--role PATH`.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairlead.audit.rules.grants import WRITE, matches, plural, verb_of
+from fairlead.audit.rules.writing import finding, status_sites, who
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Facts, Finding, Site
+
+CODE = "FL014"
+SEVERITY = "error"
+
+
+def check(facts: Facts, policy: str) -> list[Finding]:
+    if not any(grant.resource.endswith("/status") and set(grant.verbs) & {*WRITE, "*"} for grant in facts.grants):
+        return []
+    missing: dict[tuple[str, str], list[Site]] = {}
+    for site in status_sites(facts):
+        if not site.kind or site.inner:
+            continue
+        resource, verb = plural(site.kind) + "/status", verb_of(site)
+        if not any(matches(grant, resource) and (verb in grant.verbs or "*" in grant.verbs) for grant in facts.grants):
+            missing.setdefault((resource, verb), []).append(site)
+    out = []
+    for (resource, verb), sites in missing.items():
+        message = f"{who(sites[0])} needs {verb} on {resource} and no marker or role grants it: the server answers 403"
+        fix = f"add {verb} for {resource} to the RBAC marker of this controller"
+        out.append(finding(CODE, sites, message, fix))
+    return out

@@ -1,0 +1,73 @@
+"""FL009 swallowed-conflict
+
+What it does
+    Finds status writes whose error goes nowhere: assigned to `_`, only logged, or turned into success when it is a conflict, with no request to run again.
+Why is this bad?
+    The loser of a conflict has decided something that nobody stored. When it goes on as if it had, no event will come to make it try again: the status stays wrong until
+    the next change of the object, which may be never.
+Example
+    ```go
+    if err := r.Status().Update(ctx, gadget); err != nil {
+        log.Error(err, "update status")
+    }
+    return ctrl.Result{}, nil
+    ```
+Use instead
+    ```go
+    if err := r.Status().Update(ctx, gadget); err != nil {
+        return ctrl.Result{}, err          // or Result{Requeue: true} for a conflict
+    }
+    ```
+Fix safety
+    No automatic fix.
+Known limits
+    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to a channel or kept in a field count as handled.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairlead.audit.rules.writing import finding, status_sites, what, who
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Facts, Finding, Function, Site
+
+CODE = "FL009"
+SEVERITY = "error"
+_WORDS = {
+    "ignored": "drops the error of",
+    "logged": "only logs the error of",
+    "swallowed": "returns success after a failed",
+    "conflict-swallowed": "takes a conflict for success on",
+}
+
+
+def check(facts: Facts, policy: str) -> list[Finding]:
+    functions = {id(site): function for function in facts.functions for site in function.sites}
+    out = []
+    for site in status_sites(facts):
+        words = _WORDS.get(site.error)
+        if words is None or (id(site) in functions and _fails_anyway(site, functions[id(site)])):
+            continue
+        message = (
+            f"{who(site)} {words} the status write of {what(site)}: when another writer was first, this one's status is not stored and nothing runs it again"
+        )
+        out.append(finding(CODE, [site], message, "return the error, or ask to be run again (Requeue) when it is a conflict"))
+    return out
+
+
+def _fails_anyway(site: Site, function: Function) -> bool:
+    """The function returns an error after the write, so the reconcile is repeated."""
+    own = next((event for event in function.events if event.site is site), None)
+    if own is None or site.error == "conflict-swallowed":
+        return False
+    for event in function.events:
+        if event.what == "return" and event.line >= site.line and own.block[: len(event.block)] == event.block:
+            last = event.detail.split(" ")[-1] if event.detail else ""
+            return _is_error(event.detail, last)
+    return False
+
+
+def _is_error(detail: str, last: str) -> bool:
+    return last not in ("", "nil") and ("err" in detail.lower() or "requeue" in detail.lower())

@@ -1,0 +1,52 @@
+"""FL001 whole-status-put
+
+What it does
+    Finds writes that PUT the whole object to /status: `Status().Update`, `UpdateStatus`, `replace_*_status`.
+Why is this bad?
+    A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and the whole
+    reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are put back to old values.
+    A writer that changes one field has no reason to assert the rest.
+Example
+    ```go
+    gadget.Status.Phase = "Running"
+    return r.Status().Update(ctx, gadget)
+    ```
+Use instead
+    ```go
+    base := client.MergeFromWithOptions(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})
+    gadget.Status.Phase = "Running"
+    return r.Status().Patch(ctx, gadget, base)
+    ```
+    Policy `disjoint` accepts `client.MergeFrom(gadget.DeepCopy())` where this controller owns the fields it changes.
+Fix safety
+    There is no automatic fix: where the copy must be taken depends on where the status is changed.
+Known limits
+    A PUT under a retry that reads again and sets only its own fields loses nothing; it is still reported, because nothing in it says which fields are its own.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairlead.audit.rules.writing import by_cause, finding, other_writers, status_sites, what, who
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Facts, Finding
+
+CODE = "FL001"
+SEVERITY = "error"
+
+
+def check(facts: Facts, policy: str) -> list[Finding]:
+    out = []
+    for group in by_cause([site for site in status_sites(facts) if site.way == "update"], facts):
+        first = group[0]
+        others = other_writers(facts, first)
+        rival = others[0] if others else "another writer"
+        message = (
+            f"{who(first)} PUTs the whole status of {what(first)}: what {rival} writes between its read and this PUT makes it a 409, "
+            "or is put back where the resourceVersion was refreshed without the values"
+        )
+        fix = "patch only what changed: Status().Patch with a base copied before the change, locked by resourceVersion"
+        out.append(finding(CODE, group, message, fix, writers=[who(first), *others]))
+    return out

@@ -1,0 +1,70 @@
+"""What rules share when they write a finding: places, the words for a writer, and one finding per cause.
+
+Called by the rule modules only.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from fairlead.audit.model import Finding, Place, Site, Target
+from fairlead.audit.rules import slug_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from fairlead.audit.model import Facts
+
+
+def status_sites(facts: Facts) -> list[Site]:
+    return [site for site in facts.sites if site.target == Target.STATUS]
+
+
+def place(site: Site, note: str = "") -> Place:
+    return Place(site.file, site.line, note, site.column)
+
+
+def who(site: Site) -> str:
+    return site.controller or site.function
+
+
+def what(site: Site) -> str:
+    return site.kind or "the object"
+
+
+def other_writers(facts: Facts, site: Site) -> list[str]:
+    """Other controllers that write the status of the same kind."""
+    return sorted(name for name in facts.writers(site.kind) if name != who(site)) if site.kind else []
+
+
+def finding(code: str, sites: Iterable[Site], message: str, fix: str, *, severity: str = "error", writers: Iterable[str] = (), fixable: str = "") -> Finding:
+    listed = list(sites)
+    first = listed[0]
+    made = Finding(code, slug_of(code), message, fix, [place(site, _note(site)) for site in listed], listed, severity, first.kind, first.controller, tuple(writers))
+    made.fixable = fixable
+    if first.base:
+        file, _, line = first.base.rpartition(":")
+        made.flow = [Place(file, int(line), "the base is built here"), place(first, "and sent here")]
+    return made
+
+
+def _note(site: Site) -> str:
+    return f"through {site.helper}" if site.verb == "helper" and site.helper else ""
+
+
+def by_cause(sites: list[Site], facts: Facts, *, base: bool = False) -> list[list[Site]]:
+    """Groups sites that share a cause: calls of one wrapper with the write inside it, and patches of one base."""
+    roots = {site.place: site for site in facts.sites}
+    groups: dict[str, list[Site]] = {}
+    for site in sites:
+        key = site
+        for _ in range(6):
+            inner = roots.get(key.helper_place) if key.verb == "helper" else None
+            if inner is None or inner is key:
+                break
+            key = inner
+        cause = (key.base or key.place) if base else key.place
+        groups.setdefault(cause, []).append(site)
+    for group in groups.values():
+        group.sort(key=lambda site: (site.verb == "helper", site.file, site.line))
+    return list(groups.values())

@@ -1,0 +1,81 @@
+"""One audit from paths to report. Called by `fairlead.audit.audit`, the command line, the fixes and the benchmarks.
+
+It owns the order of things and nothing else: sources, front ends, RBAC, suppressions, rules.
+"""
+
+from __future__ import annotations
+
+import gc
+
+from fairlead.audit import rbac, suppressions
+from fairlead.audit.cache import Cache
+from fairlead.audit.config import Config
+from fairlead.audit.judge import judge
+from fairlead.audit.model import Facts, Report, Skipped
+from fairlead.audit.sources import Sources, collect
+
+
+def run(paths: list[str], config: Config | None = None) -> Report:
+    config = config or Config()
+    # Millions of small lists are made and none is garbage before the end: the collector would only walk them again and again.
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        return _run(paths, config)
+    finally:
+        if collecting:
+            gc.enable()
+
+
+def _run(paths: list[str], config: Config) -> Report:
+    sources = collect(paths, exclude=config.exclude, roles=list(config.roles))
+    facts = Facts()
+    if sources.go:
+        _go(sources, config, facts)
+    if sources.python:
+        _python(sources, config, facts)
+    grants, skipped = rbac.roles(sources)
+    facts.grants.extend(grants)
+    facts.skipped.extend([*sources.skipped, *skipped])
+    facts.files = len(sources.go) + len(sources.python)
+    facts.lines = sum(data.count(b"\n") for data in sources.go.values()) + sum(data.count(b"\n") for data in sources.python.values())
+    facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
+    return judge(facts, config, sources.root)
+
+
+def _go(sources: Sources, config: Config, facts: Facts) -> None:
+    from fairlead.audit.golang.frontend import GoFrontend
+    from fairlead.audit.golang.load import load
+
+    cache = Cache(sources.root, config.cache)
+    project, audited, skipped = load(sources, cache, tests=config.tests, generated=config.generated, processes=config.processes)
+    found = GoFrontend(project, audited).run()
+    cache.save()
+    facts.sites.extend(found.sites)
+    facts.functions.extend(found.functions)
+    facts.controllers.update(found.controllers)
+    facts.skipped.extend(skipped)
+    if not sources.modules:
+        facts.skipped.append(Skipped("go.mod", "not found: packages are told apart by their directories"))
+    for path in sorted(audited):
+        data = project.files[path].source
+        facts.grants.extend(rbac.markers(path, data))
+        facts.suppressions.extend(suppressions.read(path, data))
+
+
+def _python(sources: Sources, config: Config, facts: Facts) -> None:
+    from fairlead.audit.python.frontend import audit_python
+
+    chosen = {path: data for path, data in sources.python.items() if config.tests or path not in sources.tests}
+    found = audit_python(chosen)
+    facts.sites.extend(found.sites)
+    facts.functions.extend(found.functions)
+    facts.controllers.update(found.controllers)
+    facts.skipped.extend(found.skipped)
+    for path in sorted(chosen):
+        facts.suppressions.extend(suppressions.read(path, chosen[path]))
+
+
+def nothing_read(report: Report) -> bool:
+    """Whether there was nothing to audit at all: the one case in which the command cannot say anything."""
+    return report.facts.files == 0
