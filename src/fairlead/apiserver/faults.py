@@ -153,7 +153,7 @@ class Strike(msgspec.Struct):
             return self._stale(work)
         if isinstance(answer, str):
             return self._troubled(work())
-        return self._refusal(answer)
+        return refusal_of(self.fault, self.route)
 
     def _stale(self, work: Work) -> Answer | Stream:
         """A list as it was some commits ago."""
@@ -177,11 +177,14 @@ class Strike(msgspec.Struct):
             stream.lag = self.fault.behind
         return stream
 
-    def _refusal(self, code: int) -> Answer:
-        route = self.route
-        if code == 409:
-            return statuses.conflict(route.group, route.resource, route.name, statuses.MODIFIED).answer()
-        reason, text = _TEXTS.get(code, ("", f"injected by a fault: {code}"))
-        seconds = self.fault.retry_after if self.fault.retry_after is not None else (1 if code == 429 else None)
-        refusal = statuses.status(code, reason, text, {"retryAfterSeconds": seconds} if seconds else None)
-        return refusal.answer()
+
+def refusal_of(fault: Fault, route: routes.Route) -> Answer:
+    """The answer of a rule that answers instead of the server, with a status code."""
+    code = fault.answer
+    assert isinstance(code, int)
+    if code == 409:
+        return statuses.conflict(route.group, route.resource, route.name, statuses.MODIFIED).answer()
+    reason, text = _TEXTS.get(code, ("", f"injected by a fault: {code}"))
+    seconds = fault.retry_after if fault.retry_after is not None else (1 if code == 429 else None)
+    refusal = statuses.status(code, reason, text, {"retryAfterSeconds": seconds} if seconds else None)
+    return refusal.answer()

@@ -7,6 +7,7 @@ One record for all verbs: each reads the members that mean something to it. Mirr
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -63,16 +64,17 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
 def writing(request: Request, kind: str) -> Options:
     """CreateOptions, UpdateOptions or PatchOptions."""
-    if not request.query:
-        if kind == "PatchOptions" and request.content_type.startswith(APPLY_PATCH):
-            raise _refused(kind, [fielderrors.required("fieldManager", "is required for apply patch")])
-        return NONE
-    query, dry_run = _first(request), _all(request, "dryRun")
+    return _writing(request.query, kind, request.content_type.startswith(APPLY_PATCH))
+
+
+@lru_cache(maxsize=1024)
+def _writing(pairs: tuple[tuple[str, str], ...], kind: str, apply: bool) -> Options:
+    query, dry_run = _first(pairs), _all(pairs, "dryRun")
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
     force = _switch(query.get("force"))
     errors: list[FieldError] = []
     if kind == "PatchOptions":
-        if request.content_type.startswith(APPLY_PATCH):
+        if apply:
             if not manager:
                 errors.append(fielderrors.required("fieldManager", "is required for apply patch"))
         elif force is not None:
@@ -89,7 +91,7 @@ def reading(request: Request) -> Options:
     """ListOptions, also of a watch. Sets what the server sets by default."""
     if not request.query:
         return NONE
-    query = _first(request)
+    query = _first(request.query)
     watch = bool(_switch(query.get("watch")))
     send = _switch(query.get("sendInitialEvents"))
     return Options(
@@ -137,8 +139,8 @@ def deleting(request: Request, body: Json) -> DeleteOptions:
         given = _from_body(body)
         dry_run = given.pop("dry_run_values")
     else:
-        query = _first(request)
-        dry_run = _all(request, "dryRun")
+        query = _first(request.query)
+        dry_run = _all(request.query, "dryRun")
         given = {
             "grace_period_seconds": _integer(query.get("gracePeriodSeconds")),
             "propagation_policy": query.get("propagationPolicy"),
@@ -233,15 +235,15 @@ def _refused(kind: str, errors: list[FieldError]) -> Refusal:
     return invalid(META, kind, "", errors)
 
 
-def _first(request: Request) -> dict[str, str]:
+def _first(pairs: tuple[tuple[str, str], ...]) -> dict[str, str]:
     found: dict[str, str] = {}
-    for name, value in request.query:
+    for name, value in pairs:
         found.setdefault(name, value)
     return found
 
 
-def _all(request: Request, wanted: str) -> list[str]:
-    return [value for name, value in request.query if name == wanted]
+def _all(pairs: tuple[tuple[str, str], ...], wanted: str) -> list[str]:
+    return [value for name, value in pairs if name == wanted]
 
 
 def _switch(text: str | None) -> bool | None:

@@ -6,6 +6,8 @@ a subresource; `/watch/` before the resource is the old spelling of a watch.
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 import msgspec
 
 _SINGLE = {"GET": "get", "HEAD": "get", "PUT": "update", "PATCH": "patch", "DELETE": "delete", "POST": "create"}
@@ -24,6 +26,7 @@ class Route(msgspec.Struct, frozen=True):
     subresource: str = ""
 
 
+@lru_cache(maxsize=8192)
 def parse(method: str, path: str) -> Route | None:
     """The route, or None for a path that names no resource (discovery, health, version...)."""
     parts = path.strip("/").split("/")
