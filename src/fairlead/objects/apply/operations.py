@@ -172,7 +172,7 @@ def _applied(world: World, before: Json, patch: Json, managed: Managed, who: Own
     claimed = collect(patch, world.type).recursive_difference(world.ignored)
     entries[who] = Entry(world.api_version, claimed, last.time if last is not None else None)
     with prefixed("failed to prune fields: "):
-        after = prune(world, merged, entries, last)
+        after = prune(world, merged, entries, last, claimed)
     comparison = compare(before, after, world.type).without(world.ignored)
     rest, lost = _without_changed(world, before, after, entries, comparison, who)
     if lost and not force:

@@ -22,10 +22,12 @@ if TYPE_CHECKING:
     from .versions import World
 
 
-def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entry | None) -> Json:
+def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entry | None, claimed: FieldSet) -> Json:
     """The merged object without what was left; `entries` already hold the new claims, `last` the ones before."""
     if last is None or not last.fields or not world.has(last.api_version):
         return merged
+    if last.api_version == world.api_version and not last.fields.difference(claimed):
+        return merged  # everything is claimed again: whatever were removed now would come back as owned
     with prefixed("failed to convert merged object to last applied version: "):
         at_last, type_ = world.at(merged, last.api_version)
     before = with_named(last.fields, type_)
