@@ -312,7 +312,7 @@ def _plain_default(schema: Schema, at: str, *, pruned: bool) -> Iterator[FieldEr
     except DecodeRefused as refusal:
         yield fielderrors.invalid(at, value, str(refusal))
         return
-    wrong = embedded_flaws(value, schema, at) or validate.validate(value, _untyped_ints(schema), at=at)
+    wrong = embedded_flaws(value, schema, at) or validate.validate(value, _as_judged(schema), at=at)
     yield from wrong or cel.default_flaws(value, schema, at)
 
 
@@ -330,15 +330,24 @@ def _meta_default(schema: Schema, at: str, meta_path: tuple[str | int, ...]) -> 
     if text:
         yield invalid(at, schema.default, f"must result in valid metadata: {text}")
     else:
-        yield from validate.validate(schema.default, _untyped_ints(schema), at=at)
+        yield from validate.validate(schema.default, _as_judged(schema), at=at)
 
 
-def _untyped_ints(schema: Schema) -> Schema:
-    """The schema as defaults are held against it: there an int-or-string may be anything."""
-    source = schema.source
-    if not isinstance(source, dict) or not any(node.get("x-kubernetes-int-or-string") for node in structural.nodes(source)):
+def _as_judged(schema: Schema) -> Schema:
+    """The schema as defaults are held against it: there an int-or-string may be anything, and every format counts as written."""
+    source = schema.source if isinstance(schema.source, dict) else {}
+    if not any(node.get("x-kubernetes-int-or-string") or node.get("format") for node in structural.nodes(source)):
         return schema
-    return parse_schema(_without_marker(source))
+    return _heeding_formats(parse_schema(_without_marker(source)))
+
+
+def _heeding_formats(schema: Schema) -> Schema:
+    schema.format_as_written = True
+    branches = (*schema.all_of, *schema.any_of, *schema.one_of)
+    for child in (*schema.properties.values(), *branches, schema.items, schema.additional, schema.not_):
+        if child is not None:
+            _heeding_formats(child)
+    return schema
 
 
 def _without_marker(source: Json) -> Json:

@@ -125,6 +125,8 @@ def types(schema: Schema) -> tuple[str, ...]:
 
 def live_format(schema: Schema) -> str:
     """The format, where the server heeds it."""
+    if schema.format_as_written:
+        return schema.format
     return formats.effective(schema.format, "" if schema.int_or_string else schema.type) if schema.format else ""
 
 

@@ -51,6 +51,7 @@ class Schema(msgspec.Struct, eq=False):
 
     # value validation
     format: str = ""
+    format_as_written: bool = False  # heed the format even where the server ignores it: it does so when it judges defaults
     enum: tuple[Json, ...] = ()
     pattern: str = ""
     minimum: int | float | None = None

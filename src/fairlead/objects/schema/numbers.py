@@ -56,7 +56,8 @@ def _representable(value: float, schema: Schema, what: str, path: str) -> list[F
     from .flaws import about_all, live_format
 
     type_ = "" if schema.int_or_string else schema.type
-    wanted = live_format(schema) if type_ in ("integer", "number") else ""
+    wanted = live_format(schema)
+    wanted = wanted if wanted in {"integer": ("int32", "int64"), "number": ("float", "double")}.get(type_, ()) else ""
     if type_ == "integer":
         bits = 31 if wanted == "int32" else 63
         fits = float(value).is_integer() and -(2**bits) <= int(value) < 2**bits if type(value) is float else -(2**bits) <= value < 2**bits
