@@ -61,8 +61,6 @@ def updated(call: Call, options: Options, live: Json, current: Managed, new: Jso
     """The new object with its managedFields, after any write but apply. `live` is ABSENT for a create."""
     if new.get("apiVersion") != call.api_version or new.get("kind") != call.kind.kind:
         return with_managed(new, NOBODY), NOBODY  # a type that the server cannot resolve: it gives up tracking
-    if live is ABSENT and not call.kind.custom:
-        live = _blank(call)
     start = entries.requested(current, new.get("metadata", {}).get("managedFields", ABSENT), subresource=subresource)
     after = operations.updated(
         live,
@@ -76,6 +74,7 @@ def updated(call: Call, options: Options, live: Json, current: Managed, new: Jso
         ignored=call.kind.rules.ignored_fields.get(subresource, EMPTY),
         versions=_others(call, subresource),
         forgets_versions=not call.kind.custom,
+        zero=ABSENT if call.kind.custom else _blank(call),
     )
     return with_managed(new, after), after
 
@@ -102,8 +101,6 @@ def with_managed(obj: Json, after: Managed) -> Json:
 
 def applied(call: Call, options: Options, live: Json, current: Managed, patch: Json) -> tuple[Json, Managed]:
     """What an apply makes of the live object, ABSENT when there is none, and who owns what then."""
-    if live is ABSENT and not call.kind.custom:
-        live = _blank(call)
     refusal = operations.refused_patch(patch, api_version=call.api_version, kind=call.kind.kind)
     if refusal:
         raise statuses.bad_request(refusal)
@@ -122,6 +119,7 @@ def applied(call: Call, options: Options, live: Json, current: Managed, patch: J
             ignored=call.kind.rules.ignored_fields.get(subresource, EMPTY),
             versions=_others(call, subresource),
             forgets_versions=not call.kind.custom,
+            zero=ABSENT if call.kind.custom else _blank(call),
         )
     except ApplyConflict as conflict:
         causes = [{"reason": "FieldManagerConflict", "message": one.cause, "field": one.path} for one in conflict.conflicts]

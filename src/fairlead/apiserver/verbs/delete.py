@@ -85,6 +85,7 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Entry, bool]:
             shortened = _shortened(call, key, entry, how)
             if shortened is not None:
                 return shortened
+            entry = _ended(call, entry)
     else:
         grace = call.kind.rules.grace(call.view(entry), how.grace_period_seconds)
     if grace > 0 or finalizers:
@@ -163,6 +164,14 @@ def _shortened(call: Call, key: str, entry: Entry, how: DeleteOptions) -> tuple[
     seconds = max(began + asked, call.machine.clock())
     changed = {**meta, "deletionTimestamp": _time(seconds), "deletionGracePeriodSeconds": asked}
     return commit_metadata(call, key, entry, changed, dry_run=how.dry_run), False
+
+
+def _ended(call: Call, entry: Entry) -> Entry:
+    """The object as the answer shows it when its grace period was cut to nothing."""
+    from ..store import Entry as Stored
+
+    meta = {**entry.obj["metadata"], "deletionTimestamp": _later(call, 0), "deletionGracePeriodSeconds": 0}
+    return Stored({**entry.obj, "metadata": meta}, entry.revision, ownership.of(entry), entry.kind)
 
 
 def commit_metadata(call: Call, key: str, entry: Entry, meta: Json, *, dry_run: bool = False, **members: Json) -> Entry:
