@@ -1,7 +1,8 @@
 """The command line: parsing, rendering, exit codes. 0 is clean, 1 means findings, 2 means that it could not run.
 
-Commands live in modules of their own and import what they need when they run, so that `fairlead serve` starts without paying for
-the auditor. `audit` and `rules` are registered by `fairlead.cli.audit` when its extra is installed.
+`serve` and `demo` parse with argparse and import what they need when they run: a test server must not wait for a command line
+library. The other commands live in a typer application, which lists these two as well; `audit` and `rules` come from
+`fairlead.cli.audit` when its extra is installed.
 """
 
 from __future__ import annotations
@@ -20,19 +21,34 @@ _QUICK = ("serve", "demo")
 def main(arguments: Sequence[str] | None = None) -> None:
     """The entry point of the `fairlead` command."""
     given = list(sys.argv[1:] if arguments is None else arguments)
+    if given and given[0] in _QUICK:
+        sys.exit(_quick(given[0], given[1:]))
+    if given == ["--version"]:
+        from .._version import __version__
+
+        print(f"fairlead {__version__}")
+        sys.exit(0)
     try:
         import typer  # noqa: F401
     except ModuleNotFoundError:
         print("fairlead: the command line needs an extra: pip install 'fairlead[server]' or 'fairlead[audit]'", file=sys.stderr)
         sys.exit(2)
-    application(with_audit=not given or given[0] not in _QUICK)(given, prog_name="fairlead")
+    application()(given, prog_name="fairlead")
 
 
-def application(*, with_audit: bool = True) -> typer.Typer:
-    """The commands that this installation has."""
+def _quick(command: str, arguments: list[str]) -> int:
+    if command == "serve":
+        from .serve import run as serve
+
+        return serve(arguments)
+    from .demo import run as demo
+
+    return demo(arguments)
+
+
+def application() -> typer.Typer:
+    """The commands that this installation has, for help and for everything that is not in a hurry."""
     import typer
-
-    from . import demo, serve
 
     app = typer.Typer(
         name="fairlead",
@@ -42,18 +58,19 @@ def application(*, with_audit: bool = True) -> typer.Typer:
         pretty_exceptions_enable=False,
     )
 
-    @app.callback(invoke_without_command=True)
-    def top(version: bool = typer.Option(False, "--version", help="Print the version and exit.", is_eager=True)) -> None:
-        if version:
-            from .._version import __version__
+    @app.callback()
+    def top(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+        """Only there to be listed: `main` has answered it."""
 
-            print(f"fairlead {__version__}")
-            raise typer.Exit
+    @app.command("serve", help="Serve the Kubernetes API from memory, until Ctrl-C.", add_help_option=False)
+    def serve() -> None:
+        raise typer.Exit(_quick("serve", []))
 
-    serve.register(app)
-    demo.register(app)
-    if with_audit:
-        _register_audit(app)
+    @app.command("demo", help="Show one lost update, end to end.", add_help_option=False)
+    def demo() -> None:
+        raise typer.Exit(_quick("demo", []))
+
+    _register_audit(app)
     return app
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import argparse
 import http.client
 import json
 import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    import typer
+    from collections.abc import Sequence
 
     from ..apiserver.embedded import EmbeddedServer
 
@@ -45,13 +46,10 @@ CRD: dict[str, Any] = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("demo")(demo)
-
-
-def demo() -> None:
-    """Show a lost update: two writers, two status patches, both answered 200, one condition gone."""
+def run(arguments: Sequence[str]) -> int:
+    """The command; gives back its exit code."""
+    described = "Show a lost update: two writers, two status patches, both answered 200, one condition gone."
+    argparse.ArgumentParser(prog="fairlead demo", description=described).parse_args(arguments)
     started = time.perf_counter()
     from ..apiserver.embedded import EmbeddedServer
 
@@ -59,6 +57,7 @@ def demo() -> None:
         ready = time.perf_counter() - started
         _say(f"An API server in this process, with a CRD (conditions is a map list): ready in {ready * 1000:.0f} ms at {server.url}")
         _lose_a_condition(server)
+    return 0
 
 
 def _lose_a_condition(server: EmbeddedServer) -> None:

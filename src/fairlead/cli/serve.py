@@ -2,55 +2,78 @@
 
 from __future__ import annotations
 
+import argparse
 import os
 import signal
 import sys
 import time
-from typing import TYPE_CHECKING, Annotated, NoReturn
-
-import typer
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from ..apiserver.embedded import EmbeddedServer
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
-def register(app: typer.Typer) -> None:
-    """Adds the command."""
-    app.command("serve")(serve)
+class CannotRun(Exception):
+    """Why the server does not start, in one line."""
 
 
-def serve(
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port to listen on; 0 takes a free one.")] = 0,
-    crd: Annotated[
-        list[str] | None, typer.Option(metavar="FILE_OR_DIR", help="CustomResourceDefinitions to start with; may be given again.")
-    ] = None,
-    kubeconfig: Annotated[str, typer.Option(metavar="FILE", help="Write a kubeconfig for this server.", show_default=False)] = "",
-    controllers: Annotated[bool, typer.Option("--controllers", help="Run the garbage collector and the namespace lifecycle.")] = False,
-    token: Annotated[
-        list[str] | None, typer.Option(metavar="TOKEN[:USER]", help="Accept only these bearer tokens; may be given again.")
-    ] = None,
-    host: Annotated[str, typer.Option(help="Address to listen on. Without --token, whoever reaches it may do everything.")] = "127.0.0.1",
-    check: Annotated[bool, typer.Option("--check", help="Report lost updates among whatever talks to the server.")] = False,
-) -> None:
-    """Serve the Kubernetes API from memory. Prints one line when ready; Ctrl-C ends it."""
+def run(arguments: Sequence[str]) -> int:
+    """The command; gives back its exit code."""
     started = time.perf_counter()
-    if check:
-        _fail("--check comes with the checker, which this version does not have yet")
-    server = _server(port, crd or [], controllers, token or [], host)
-    if kubeconfig:
+    asked = parser().parse_args(arguments)
+    try:
+        server = _prepared(asked)
+    except CannotRun as problem:
+        print(f"fairlead: {problem}", file=sys.stderr)
+        return 2
+    if asked.host not in _LOOPBACK and not asked.token:
+        warning = f"{asked.host} is not loopback and no --token is set: whoever reaches it may do everything"
+        print(f"fairlead: warning: {warning}", file=sys.stderr)
+    _serve(server, lambda: _announce(server, asked.kubeconfig, time.perf_counter() - started))
+    return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """The options, with their help."""
+    made = argparse.ArgumentParser(
+        prog="fairlead serve",
+        description="Serve the Kubernetes API from memory. Prints one line when ready; Ctrl-C ends it.",
+        epilog="example: fairlead serve --crd ./crds --kubeconfig kc.yaml, then KUBECONFIG=kc.yaml kubectl get gadgets",
+    )
+    add = made.add_argument
+    add("--port", type=_port, default=0, metavar="N", help="port to listen on; 0, the default, takes a free one")
+    add("--crd", action="append", default=[], metavar="FILE_OR_DIR", help="CustomResourceDefinitions to start with; may be given again")
+    add("--kubeconfig", default="", metavar="FILE", help="write a kubeconfig for this server")
+    add("--controllers", action="store_true", help="run the garbage collector and the namespace lifecycle, which a bare API server lacks")
+    add("--token", action="append", default=[], metavar="TOKEN[:USER]", help="accept only these bearer tokens; may be given again")
+    add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s); beyond loopback use --token")
+    add("--check", action="store_true", help="report lost updates among whatever talks to the server")
+    return made
+
+
+def _port(text: str) -> int:
+    number = int(text)
+    if not 0 <= number <= 65535:
+        raise argparse.ArgumentTypeError(f"{number} is not between 0 and 65535")
+    return number
+
+
+def _prepared(asked: argparse.Namespace) -> EmbeddedServer:
+    if asked.check:
+        raise CannotRun("--check comes with the checker, which this version does not have yet")
+    server = _server(asked.port, asked.crd, asked.controllers, asked.token, asked.host)
+    if asked.kubeconfig:
         try:
-            server.kubeconfig(kubeconfig)
+            server.kubeconfig(asked.kubeconfig)
         except OSError as error:
             server.stop()
-            _fail(f"cannot write {kubeconfig}: {error.strerror or error}")
-    if host not in _LOOPBACK and not token:
-        print(f"fairlead: warning: {host} is not loopback and no --token is set: whoever reaches it may do everything", file=sys.stderr)
-    _run(server, lambda: _announce(server, kubeconfig, time.perf_counter() - started))
+            raise CannotRun(f"cannot write {asked.kubeconfig}: {error.strerror or error}") from None
+    return server
 
 
 def _server(port: int, crd: list[str], controllers: bool, token: list[str], host: str) -> EmbeddedServer:
@@ -59,19 +82,19 @@ def _server(port: int, crd: list[str], controllers: bool, token: list[str], host
         from ..apiserver.kinds import User
         from ..apiserver.manifests import ManifestError
     except ModuleNotFoundError as missing:
-        _fail(f"serving needs an extra ({missing.name} is missing): pip install 'fairlead[server]'")
+        raise CannotRun(f"serving needs an extra ({missing.name} is missing): pip install 'fairlead[server]'") from None
     tokens = {secret: User(name=name) if name else User() for secret, _, name in (entry.partition(":") for entry in token)}
     if "" in tokens:
-        _fail("--token wants a token, optionally followed by a colon and a user name")
+        raise CannotRun("--token wants a token, optionally followed by a colon and a user name")
     try:
         return EmbeddedServer(host=host, port=port, tokens=tokens, crds=crd, controllers=controllers)
     except ManifestError as error:
-        _fail(str(error))
+        raise CannotRun(str(error)) from None
     except OSError as error:
-        _fail(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}")
+        raise CannotRun(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}") from None
 
 
-def _run(server: EmbeddedServer, ready: Callable[[], None]) -> None:
+def _serve(server: EmbeddedServer, ready: Callable[[], None]) -> None:
     """Serves on this thread until a signal says stop."""
     import asyncio
 
@@ -98,8 +121,3 @@ def _announce(server: EmbeddedServer, kubeconfig: str, seconds: float) -> None:
     config = f", kubeconfig in {kubeconfig}" if kubeconfig else ""
     ready = f"(ready in {seconds * 1000:.0f} ms; Ctrl-C ends it)"
     print(f"fairlead: serving the Kubernetes 1.36 API at {server.url}{told}{config} {ready}", flush=True)
-
-
-def _fail(message: str) -> NoReturn:
-    print(f"fairlead: {message}", file=sys.stderr)
-    raise typer.Exit(2)

@@ -6,10 +6,8 @@ once. It decides nothing about Kubernetes; a target that Go's server would refus
 
 from __future__ import annotations
 
-import gzip
 import re
 import time
-from email.utils import formatdate
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 from urllib.parse import unquote_to_bytes
@@ -93,10 +91,18 @@ class Clock:
         """The header with its line end."""
         second = int(time.time())
         if second != self._second:
-            self._second, self._line = second, f"Date: {formatdate(second, usegmt=True)}\r\n".encode()
+            self._second, self._line = second, f"Date: {_date(second)}\r\n".encode()
         return self._line
 
 
+def _date(second: int) -> str:
+    """An HTTP date, whatever the locale."""
+    when = time.gmtime(second)
+    day, month = _DAYS[3 * when.tm_wday :][:3], _MONTHS[3 * (when.tm_mon - 1) :][:3]
+    return f"{day}, {when.tm_mday:02d} {month} {when.tm_year} {when.tm_hour:02d}:{when.tm_min:02d}:{when.tm_sec:02d} GMT"
+
+
+_DAYS, _MONTHS = "MonTueWedThuFriSatSun", "JanFebMarAprMayJunJulAugSepOctNovDec"
 _clock = Clock()
 
 
@@ -107,6 +113,8 @@ def rendered(answer: Answer, *, audit_id: str, keep_alive: bool, without_body: b
         body = indented(body, headers)
     compressed = b""
     if len(body) >= GZIP_FROM and "gzip" in accept_encoding and "content-encoding" not in headers:
+        import gzip  # costs more to load than a small server has to spend
+
         body, compressed = gzip.compress(body, 1), b"Content-Encoding: gzip\r\nVary: Accept-Encoding\r\n"
     parts = [status_line(answer.status), b"Audit-Id: ", audit_id.encode(), b"\r\n", header_lines(headers), compressed, _clock.line()]
     parts.append(b"Content-Length: %d\r\n" % len(body))
