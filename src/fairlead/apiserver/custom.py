@@ -219,8 +219,7 @@ def _rule_errors(new: Json, old: Json | Absent, schema: Schema, found: list[Fiel
     """CEL, which runs only over objects whose shape it can trust."""
     from ..objects.schema import cel
 
-    check = getattr(cel, "rule_errors", None)
-    return check(new, old, schema, found) if check is not None else []
+    return cel.rule_errors(new, old, schema, found)
 
 
 def _scale_errors(obj: Json, scale: ScalePaths | None, *, spec: bool) -> list[FieldError]:

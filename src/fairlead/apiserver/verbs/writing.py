@@ -51,16 +51,18 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     """Stores a new object whose managedFields are set. `generated`: its name was made from generateName."""
     kind = call.kind
     meta = {**metadata.of(new), "uid": call.machine.ids.uid(), "creationTimestamp": call.machine.now()}
-    meta.pop("resourceVersion", None)
+    given = meta.pop("resourceVersion", None)
     new = kind.rules.allocate({**new, "metadata": meta}, None, call.table.objects)
     new = kind.rules.prepare_create(new)
     errors = _type_errors(call, new) or [*_create_errors(call, new)]
     if errors:
-        raise statuses.invalid(_group(new), new["kind"], metadata.name_of(new), errors)
+        raise statuses.invalid(_group(call, new), new["kind"], metadata.name_of(new), errors)
     for text in kind.rules.warnings(new, None, ""):
         call.warn(text)
     name = new["metadata"]["name"]
     key = object_key(kind, call.route.namespace, name)
+    if given and call.route.verb == "create" and given.isdecimal() and int(given):
+        raise statuses.status(500, "", "resourceVersion should not be set on objects to be created")
     existing = call.table.entries.get(key)
     if existing is not None:
         deleting = "deletionTimestamp" in existing.obj["metadata"]
@@ -89,7 +91,7 @@ def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, 
     new = _carried(rules.prepare_update(new, live, subresource), live)
     errors = _update_errors(call, new, live, subresource)
     if errors:
-        raise statuses.invalid(_group(new), new["kind"], metadata.name_of(new), errors)
+        raise statuses.invalid(_group(call, new), new["kind"], metadata.name_of(new), errors)
     for text in rules.warnings(new, live, subresource):
         call.warn(text)
     before = ownership.of(entry)
@@ -175,7 +177,10 @@ def _type_errors(call: Call, new: Json) -> list[FieldError]:
     return errors
 
 
-def _group(obj: Json) -> str:
+def _group(call: Call, obj: Json) -> str:
+    """The group that a refusal names: of what the object says it is, or of the kind that a built-in one is kept as."""
+    if call.kind.kept_as is not None:
+        return call.kind.kept_as[0]
     group: str = obj["apiVersion"].rpartition("/")[0]
     return group
 
