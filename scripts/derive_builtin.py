@@ -106,7 +106,10 @@ def definitions(server: Server) -> dict[str, Any]:
             plain = flattened(stripped(schema))
             known = found.setdefault(name, plain)
             if known != plain:  # metadata kinds list the groups they are served in; the union is what the whole server says
-                union = {json.dumps(one, sort_keys=True): one for one in known.get("x-kubernetes-group-version-kind", []) + plain.get("x-kubernetes-group-version-kind", [])}
+                union = {
+                    json.dumps(one, sort_keys=True): one
+                    for one in known.get("x-kubernetes-group-version-kind", []) + plain.get("x-kubernetes-group-version-kind", [])
+                }
                 assert {**known, "x-kubernetes-group-version-kind": 0} == {**plain, "x-kubernetes-group-version-kind": 0}, name
                 known["x-kubernetes-group-version-kind"] = [union[key] for key in sorted(union)]
     return found
@@ -140,7 +143,9 @@ def write(path: pathlib.Path, meta: dict[str, str], content: dict[str, Any]) -> 
     lines = [f'"about":{json.dumps(meta, sort_keys=True)}']
     for section, entries in content.items():
         if isinstance(entries, dict):
-            body = ",\n".join(f"{json.dumps(key)}:{json.dumps(entries[key], sort_keys=True, separators=(',', ':'))}" for key in sorted(entries))
+            body = ",\n".join(
+                f"{json.dumps(key)}:{json.dumps(entries[key], sort_keys=True, separators=(',', ':'))}" for key in sorted(entries)
+            )
             lines.append(f'"{section}":{{\n{body}\n}}')
         else:
             body = ",\n".join(json.dumps(entry, sort_keys=True, separators=(",", ":")) for entry in entries)
@@ -151,7 +156,12 @@ def write(path: pathlib.Path, meta: dict[str, str], content: dict[str, Any]) -> 
 
 def package(definition: str) -> str:
     """The file a definition goes to: its Go package."""
-    return definition.rpartition(".")[0].removeprefix("io.k8s.").replace("apimachinery.pkg.", "").replace("apiextensions-apiserver.pkg.apis.", "")
+    return (
+        definition.rpartition(".")[0]
+        .removeprefix("io.k8s.")
+        .replace("apimachinery.pkg.", "")
+        .replace("apiextensions-apiserver.pkg.apis.", "")
+    )
 
 
 def derive(server: Server, types: Any | None, out: pathlib.Path) -> None:
@@ -171,7 +181,10 @@ def derive(server: Server, types: Any | None, out: pathlib.Path) -> None:
     structs = used_types(types, kinds)
     split: dict[str, dict[str, Any]] = {}
     for name, fields in structs.items():
-        split.setdefault(name.rpartition(".")[0].replace("/", "."), {})[name] = [types["names"][name], *(_member(name, field, schemas_by_name) for field in fields)]
+        split.setdefault(name.rpartition(".")[0].replace("/", "."), {})[name] = [
+            types["names"][name],
+            *(_member(name, field, schemas_by_name) for field in fields),
+        ]
     for name, entries in split.items():
         write(out / "gotypes" / f"{name}.json", meta, {"structs": entries})
     write(out / "gokinds.json", meta, {"kinds": {kind: types["kinds"][kind] for kind in sorted(kinds) if kind in types["kinds"]}})
@@ -199,7 +212,9 @@ def definition(struct: str) -> str:
 
 def _kind_key(entry: Any) -> str:
     group_version = entry["groupVersion"] if "/" in entry["groupVersion"] else "/" + entry["groupVersion"]
-    return f"{entry.get('group') or group_version.partition('/')[0]}/{entry.get('version') or group_version.partition('/')[2]}/{entry['kind']}"
+    return (
+        f"{entry.get('group') or group_version.partition('/')[0]}/{entry.get('version') or group_version.partition('/')[2]}/{entry['kind']}"
+    )
 
 
 def main() -> int:

@@ -37,7 +37,7 @@ def needs_node_port(spec: Json) -> bool:
 
 
 def _needs_health_port(spec: Json) -> bool:
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+    return bool(spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local")
 
 
 def prepare_update(new: Json, old: Json) -> Json:
@@ -61,7 +61,12 @@ def _keep_allocated(spec: dict[str, Json], before: Json) -> None:
             else port
             for port in spec.get("ports") or ()
         ]
-    if _needs_health_port(before) and _needs_health_port(spec) and not spec.get("healthCheckNodePort") and before.get("healthCheckNodePort"):
+    if (
+        _needs_health_port(before)
+        and _needs_health_port(spec)
+        and not spec.get("healthCheckNodePort")
+        and before.get("healthCheckNodePort")
+    ):
         spec["healthCheckNodePort"] = before["healthCheckNodePort"]
 
 

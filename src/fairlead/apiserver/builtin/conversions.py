@@ -55,7 +55,9 @@ def _secret(secret: Json) -> Json:
 
 def _stateful_set_spec(spec: Json) -> Json:
     templates = spec.get("volumeClaimTemplates")
-    if not templates or all(template.get("kind") == "PersistentVolumeClaim" and template.get("apiVersion") == "v1" for template in templates):
+    if not templates or all(
+        template.get("kind") == "PersistentVolumeClaim" and template.get("apiVersion") == "v1" for template in templates
+    ):
         return spec
     named = [{**template, "apiVersion": "v1", "kind": "PersistentVolumeClaim"} for template in templates]
     return {**spec, "volumeClaimTemplates": named}
@@ -91,7 +93,14 @@ _EVENT_NAMES = (
 _TO_EVENTS = dict(_EVENT_NAMES)
 _TO_CORE = {new: old for old, new in _EVENT_NAMES}
 #: Members that core events print always and events.k8s.io prints only with content.
-_CORE_ALWAYS = {"involvedObject": {}, "source": {}, "reportingComponent": "", "reportingInstance": "", "firstTimestamp": None, "lastTimestamp": None}
+_CORE_ALWAYS: dict[str, Json] = {
+    "involvedObject": {},
+    "source": {},
+    "reportingComponent": "",
+    "reportingInstance": "",
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+}
 
 
 def event_to_events(event: Json) -> Json:

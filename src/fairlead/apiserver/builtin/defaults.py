@@ -78,7 +78,11 @@ def _reaches_defaults(type: Type) -> bool:
     if known is None:
         _REACHES[type] = False  # a type that contains itself: decided by its other members
         if isinstance(type, StructType):
-            known = type.id in _TABLE or type.id in conversions.TABLE or any(m.default is not ABSENT or _reaches_defaults(m.type) for m in type.members.values())
+            known = (
+                type.id in _TABLE
+                or type.id in conversions.TABLE
+                or any(m.default is not ABSENT or _reaches_defaults(m.type) for m in type.members.values())
+            )
         else:
             inner = type.inner()
             known = type.go_name == "v1.ResourceList" or (inner is not None and _reaches_defaults(inner))
@@ -184,8 +188,12 @@ def _pod_requests(spec: Json) -> Json:
     for container in spec.get("containers") or ():
         for name, amount in ((container.get("resources") or {}).get("requests") or {}).items():
             total = quantity.parse(asked.get(name, "0")).value + quantity.parse(amount).value
-            asked[name] = quantity.Quantity(total, quantity.parse(amount).format).printed()
-    requests = {**limits, **{name: amount for name, amount in asked.items() if name in ("cpu", "memory")}, **(resources.get("requests") or {})}
+            asked[name] = quantity.Quantity(total, quantity.parse(amount).style).printed()
+    requests = {
+        **limits,
+        **{name: amount for name, amount in asked.items() if name in ("cpu", "memory")},
+        **(resources.get("requests") or {}),
+    }
     return {**spec, "resources": {**resources, "requests": requests}}
 
 
@@ -363,7 +371,11 @@ _TABLE: dict[str, Callable[[Json], Json]] = {
     "core/v1.Service": _service,
     "core/v1.Pod": _pod,
     "core/v1.PodSpec": _fills(
-        dnsPolicy="ClusterFirst", restartPolicy="Always", securityContext={}, terminationGracePeriodSeconds=30, schedulerName="default-scheduler"
+        dnsPolicy="ClusterFirst",
+        restartPolicy="Always",
+        securityContext={},
+        terminationGracePeriodSeconds=30,
+        schedulerName="default-scheduler",
     ),
     "core/v1.Probe": lambda probe: {
         **probe,

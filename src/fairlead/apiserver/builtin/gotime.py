@@ -5,7 +5,7 @@ The typed decoder calls `seconds` for Time and `micros` for MicroTime. The texts
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 from re import compile as compiled
 
 from ...objects import gotext
@@ -16,7 +16,7 @@ _HEAD = (("2006", 4), ("-", 0), ("01", 2), ("-", 0), ("02", 2), ("T", 0), ("15",
 _PLAIN = compiled(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\Z")
 _FRACTION = compiled(r"[.,]\d+")
 _ZONE = compiled(r"Z|[+-]\d\d:\d\d")
-_ZERO = datetime(1, 1, 1, tzinfo=timezone.utc)
+_ZERO = datetime(1, 1, 1, tzinfo=UTC)
 
 
 class TimeError(ValueError):
@@ -55,9 +55,9 @@ def _parse(text: str, layout: str) -> tuple[datetime, str]:
     if not zone:
         raise _cannot(text, layout, rest, "Z07:00")
     if zone.end() != len(rest):
-        raise TimeError(f"parsing time {gotext.quoted(text)}: extra text: {gotext.quoted(rest[zone.end():])}")
+        raise TimeError(f"parsing time {gotext.quoted(text)}: extra text: {gotext.quoted(rest[zone.end() :])}")
     try:
-        moment = datetime(*numbers, tzinfo=timezone.utc)  # type: ignore[misc, arg-type]
+        moment = datetime(*numbers, tzinfo=UTC)  # type: ignore[misc, arg-type]
         return moment - _offset(zone.group()), fraction
     except (ValueError, OverflowError):
         raise TimeError(f"parsing time {gotext.quoted(text)}: day out of range") from None
@@ -80,12 +80,18 @@ def _offset(zone: str) -> timedelta:
 
 
 def _check_range(text: str, element: str, number: int) -> None:
-    name, lowest, highest = {"01": ("month", 1, 12), "02": ("day", 1, 31), "15": ("hour", 0, 23), "04": ("minute", 0, 59), "05": ("second", 0, 59)}.get(
-        element, ("year", 0, 9999)
-    )
+    name, lowest, highest = {
+        "01": ("month", 1, 12),
+        "02": ("day", 1, 31),
+        "15": ("hour", 0, 23),
+        "04": ("minute", 0, 59),
+        "05": ("second", 0, 59),
+    }.get(element, ("year", 0, 9999))
     if not lowest <= number <= highest:
         raise TimeError(f"parsing time {gotext.quoted(text)}: {name} out of range")
 
 
 def _cannot(text: str, layout: str, rest: str, element: str) -> TimeError:
-    return TimeError(f"parsing time {gotext.quoted(text)} as {gotext.quoted(layout)}: cannot parse {gotext.quoted(rest)} as {gotext.quoted(element)}")
+    return TimeError(
+        f"parsing time {gotext.quoted(text)} as {gotext.quoted(layout)}: cannot parse {gotext.quoted(rest)} as {gotext.quoted(element)}"
+    )

@@ -258,7 +258,7 @@ class Member(msgspec.Struct, eq=False):
             return True
         if "e" not in self.omit:
             return False
-        return value is None if not self.type.empty_is_omitted else not value and value != "" or value == ""
+        return value is None if not self.type.empty_is_omitted else (not value and value != "") or value == ""
 
 
 class StructType(Type):
@@ -273,7 +273,7 @@ class StructType(Type):
         self._zero: Json = None
 
     @property
-    def zero(self) -> Json:  # type: ignore[override]
+    def zero(self) -> Json:
         if self._zero is None:
             self._zero = {}  # a struct cannot contain itself by value
             self._zero = {member.name: member.type.zero for member in self.always}

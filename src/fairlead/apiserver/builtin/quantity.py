@@ -25,18 +25,18 @@ class QuantityError(ValueError):
 
 
 class Quantity:
-    """A parsed quantity: its exact value, its format (decimal, exponent or binary), and its text where that is kept as written."""
+    """A parsed quantity: its exact value, its style (decimal, exponent or binary), and its text where that is kept as written."""
 
-    __slots__ = ("format", "text", "value")
+    __slots__ = ("style", "text", "value")
 
-    def __init__(self, value: Fraction, format: str, text: str = "") -> None:
+    def __init__(self, value: Fraction, style: str, text: str = "") -> None:
         self.value = value
-        self.format = format
+        self.style = style
         self.text = text
 
     def printed(self) -> str:
         """As the server prints it."""
-        return self.text or _canonical(self.value, self.format)
+        return self.text or _canonical(self.value, self.style)
 
 
 @lru_cache(maxsize=4096)
@@ -47,18 +47,18 @@ def parse(text: str) -> Quantity:
     if text == "0":
         return Quantity(Fraction(0), "decimal", "0")
     negative, whole, fraction, suffix = _split(text)
-    base, exponent, format = _interpret(suffix)
+    base, exponent, style = _interpret(suffix)
     digits = whole + fraction
     value = Fraction(int(digits or "0"), 10 ** len(fraction)) * (Fraction(base) ** exponent)
     if _kept_as_written(digits, whole, fraction, base, exponent):
-        return Quantity(-value if negative else value, format, text)
+        return Quantity(-value if negative else value, style, text)
     if value:
         value = Fraction(-((-value * 10**9) // 1), 10**9)  # nothing finer than a billionth; rounded away from zero
-    if format == "binary":
+    if style == "binary":
         value = min(value, Fraction(_LARGEST))
         if 0 < value < 1:
-            format = "decimal"
-    return Quantity(-value if negative else value, format)
+            style = "decimal"
+    return Quantity(-value if negative else value, style)
 
 
 def canonical(text: str) -> str:
@@ -72,7 +72,7 @@ def rounded_up(text: str) -> str:
     if (quantity.value * 1000).denominator == 1:
         return text
     magnitude = Fraction(-((-abs(quantity.value) * 1000) // 1), 1000)
-    return parse(Quantity(magnitude if quantity.value > 0 else -magnitude, quantity.format).printed()).printed()
+    return parse(Quantity(magnitude if quantity.value > 0 else -magnitude, quantity.style).printed()).printed()
 
 
 def _split(text: str) -> tuple[bool, str, str, str]:
@@ -140,21 +140,21 @@ def _kept_as_written(digits: str, whole: str, fraction: str, base: int, exponent
     return scale % 3 == 0 and not digits.endswith("000") and digits[0] != "0"
 
 
-def _canonical(value: Fraction, format: str) -> str:
+def _canonical(value: Fraction, style: str) -> str:
     if value == 0:
         return "0"
-    if format == "binary":
+    if style == "binary":
         if abs(value) >= 1024 and value.denominator == 1:
             number, exponent = int(value), 0
             while number % 1024 == 0 and exponent < 60:
                 number, exponent = number // 1024, exponent + 10
             return f"{number}{_BINARY_BY_EXPONENT[exponent]}"
-        format = "decimal"
+        style = "decimal"
     number, exponent = int(value * 10**9), -9
     while number % 10 == 0:
         number, exponent = number // 10, exponent + 1
     while exponent % 3:
         number, exponent = number * 10, exponent - 1
-    if format == "decimal":
+    if style == "decimal":
         return f"{number}{_DECIMAL_BY_EXPONENT.get(exponent, '')}"
     return f"{number}e{exponent}" if exponent else str(number)

@@ -82,7 +82,8 @@ class BuiltinRules(Rules):
         """What is wrong with a change."""
         if new is old or subresource not in ("", "status"):
             return []
-        check = validation.table()[2 if subresource == "status" else 1].get((self.group, self.kind))
+        _, main, status = validation.table()
+        check = (status if subresource == "status" else main).get((self.group, self.kind))
         return check(new, old) if check else []
 
     def allocate(self, obj: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:

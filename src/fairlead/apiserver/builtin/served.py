@@ -44,8 +44,8 @@ class LazyVersion(Version, frozen=True, eq=False, kw_only=True):
 
     definition: str
 
-    @property
-    def schema(self) -> Schema:  # type: ignore[override]
+    @property  # type: ignore[misc]
+    def schema(self) -> Schema:
         """The schema of the whole object, ObjectMeta included."""
         return schemas.schema(self.definition)
 
@@ -62,7 +62,9 @@ def discovery() -> tuple[Any, ...]:
 
 def kinds() -> list[Kind]:
     """All built-in kinds, in discovery order."""
-    return [_kind(entry) for entry in _entries() if entry["name"] not in _ELSEWHERE and (entry["groupVersion"], entry["name"]) not in _UNSERVED]
+    return [
+        _kind(entry) for entry in _entries() if entry["name"] not in _ELSEWHERE and (entry["groupVersion"], entry["name"]) not in _UNSERVED
+    ]
 
 
 def _kind(entry: Any) -> Kind:

@@ -98,15 +98,23 @@ def _create_pod(pod: Json) -> Json:
     spec = _with_tolerations(pod["spec"])
     name, priority = pod["metadata"].get("name", ""), _SYSTEM_PRIORITIES.get(spec.get("priorityClassName", ""), 0)
     if spec.get("priority") not in (None, priority):
-        text = "the integer value of priority ({}) must not be provided in pod spec; priority admission controller computed {} from the given PriorityClass name"
-        raise statuses.forbidden("", "pods", name, text.format(spec["priority"], priority))
+        text = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
+        text += f"priority admission controller computed {priority} from the given PriorityClass name"
+        raise statuses.forbidden("", "pods", name, text)
     if spec.get("overhead"):
         raise statuses.forbidden("", "pods", name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
     spec = filled({**spec, "priority": priority}, preemptionPolicy="PreemptLowerPriority")
     status: dict[str, Json] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
     if spec.get("schedulingGates"):
-        gated = {"type": "PodScheduled", "status": "False", "lastProbeTime": None, "lastTransitionTime": pod["metadata"].get("creationTimestamp")}
-        status["conditions"] = [{**gated, "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}]
+        gated = {
+            "type": "PodScheduled",
+            "status": "False",
+            "lastProbeTime": None,
+            "lastTransitionTime": pod["metadata"].get("creationTimestamp"),
+        }
+        status["conditions"] = [
+            {**gated, "reason": "SchedulingGated", "message": "Scheduling is blocked due to non-empty scheduling gates"}
+        ]
     return {**pod, "spec": spec, "status": status}
 
 
@@ -233,7 +241,7 @@ def _update_secret(new: Json, old: Json) -> Json:
     return new if new.get("type") else {**new, "type": old["type"]}
 
 
-_WORKLOAD = {"generation": ("spec",)}
+_SPEC = ("spec",)
 
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "ConfigMap"): Strategy(),
@@ -244,7 +252,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Endpoints"): Strategy(create_on_update=True),
     ("", "Event"): Strategy(create_on_update=True),
     ("", "Pod"): Strategy(
-        generation=("spec",), delete_returns_object=True, create=_create_pod, update=_update_pod, update_status=_update_pod_status
+        generation=_SPEC, delete_returns_object=True, create=_create_pod, update=_update_pod, update_status=_update_pod_status
     ),
     ("", "PersistentVolumeClaim"): Strategy(
         delete_returns_object=True, create=_create_claim, update=lambda new, old: _normalised_sources(new)
@@ -253,19 +261,19 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Node"): Strategy(drops_status=False, create=_create_node),
     ("", "LimitRange"): Strategy(create_on_update=True),
     ("", "ResourceQuota"): Strategy(delete_returns_object=True),
-    ("", "ReplicationController"): Strategy(generation=("spec",), orphan_by_default=True),
+    ("", "ReplicationController"): Strategy(generation=_SPEC, orphan_by_default=True),
     ("", "PodTemplate"): Strategy(generation=("template",), delete_returns_object=True),
     ("apps", "Deployment"): Strategy(generation=("spec", "metadata.annotations"), status_keeps=(("metadata", "labels"),)),
-    ("apps", "StatefulSet"): Strategy(**_WORKLOAD),
-    ("apps", "DaemonSet"): Strategy(create=_create_daemon_set, update=_update_daemon_set, **_WORKLOAD),
-    ("apps", "ReplicaSet"): Strategy(**_WORKLOAD),
+    ("apps", "StatefulSet"): Strategy(generation=_SPEC),
+    ("apps", "DaemonSet"): Strategy(create=_create_daemon_set, update=_update_daemon_set, generation=_SPEC),
+    ("apps", "ReplicaSet"): Strategy(generation=_SPEC),
     ("apps", "ControllerRevision"): Strategy(),
-    ("batch", "Job"): Strategy(create=_create_job, orphan_by_default=True, **_WORKLOAD),
-    ("batch", "CronJob"): Strategy(**_WORKLOAD),
-    ("networking.k8s.io", "Ingress"): Strategy(**_WORKLOAD),
-    ("networking.k8s.io", "IngressClass"): Strategy(**_WORKLOAD),
-    ("networking.k8s.io", "NetworkPolicy"): Strategy(**_WORKLOAD),
-    ("policy", "PodDisruptionBudget"): Strategy(unconditional_update=False, **_WORKLOAD),
+    ("batch", "Job"): Strategy(create=_create_job, orphan_by_default=True, generation=_SPEC),
+    ("batch", "CronJob"): Strategy(generation=_SPEC),
+    ("networking.k8s.io", "Ingress"): Strategy(generation=_SPEC),
+    ("networking.k8s.io", "IngressClass"): Strategy(generation=_SPEC),
+    ("networking.k8s.io", "NetworkPolicy"): Strategy(generation=_SPEC),
+    ("policy", "PodDisruptionBudget"): Strategy(unconditional_update=False, generation=_SPEC),
     ("autoscaling", "HorizontalPodAutoscaler"): Strategy(),
     ("coordination.k8s.io", "Lease"): Strategy(
         create_on_update=True, unconditional_update=False, create=_ungated_lease, update=lambda new, old: _ungated_lease(new)

@@ -160,16 +160,21 @@ def _port_names(spec: Json, at: str) -> list[str]:
             where, name = f"{place}.ports[{index}]", port.get("name", "")
             if name and name in seen:
                 other = seen[name]
-                found.append(
-                    f"{where}: duplicate port name {gotext.quoted(name)} with {other}, services and probes that select ports by name will use {other}"
-                )
+                text = f"duplicate port name {gotext.quoted(name)} with {other}"
+                found.append(f"{where}: {text}, services and probes that select ports by name will use {other}")
             elif name:
                 seen[name] = where
     return found
 
 
 def _go_port(port: Json) -> str:
-    members = (("Name", "name", ""), ("HostPort", "hostPort", 0), ("ContainerPort", "containerPort", 0), ("Protocol", "protocol", ""), ("HostIP", "hostIP", ""))
+    members = (
+        ("Name", "name", ""),
+        ("HostPort", "hostPort", 0),
+        ("ContainerPort", "containerPort", 0),
+        ("Protocol", "protocol", ""),
+        ("HostIP", "hostIP", ""),
+    )
     return "{" + " ".join(f"{label}:{port.get(name, default)}" for label, name, default in members) + "}"
 
 

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, Literal, invalid, not_supported, required
 from ....objects.gojson import encode
+from ....objects.tree import same
 from ... import names
-from .shapes import label_selector, same, texts
+from .shapes import label_selector, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json

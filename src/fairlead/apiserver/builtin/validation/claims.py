@@ -5,18 +5,20 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, forbidden, invalid, not_supported, required
+from ....objects.tree import same
 from ... import names
 from .. import quantity
-from .shapes import immutable, label_selector, same, texts
+from .shapes import immutable, label_selector, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json
 
 _MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 _FIXED = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-_NOT_SOURCES = frozenset(
-    "capacity accessModes claimRef persistentVolumeReclaimPolicy storageClassName mountOptions volumeMode nodeAffinity volumeAttributesClassName".split()
-)
+_NOT_SOURCES = frozenset((
+    "capacity", "accessModes", "claimRef", "persistentVolumeReclaimPolicy", "storageClassName", "mountOptions", "volumeMode",
+    "nodeAffinity", "volumeAttributesClassName",
+))  # fmt: skip
 
 
 def claim(obj: Json) -> list[FieldError]:
@@ -55,8 +57,9 @@ def claim_update(new: Json, old: Json) -> list[FieldError]:
         found.append(forbidden("spec", _FIXED))
     now, was = _storage(new["spec"]), _storage(old["spec"])
     held = ((old.get("status") or {}).get("capacity") or {}).get("storage", "0")
-    if now is not None and was is not None and quantity.parse(now).value < quantity.parse(was).value:
-        if quantity.parse(now).value <= quantity.parse(held).value:
+    if now is not None and was is not None:
+        size = quantity.parse(now).value
+        if size < quantity.parse(was).value and size <= quantity.parse(held).value:
             found.append(forbidden("spec.resources.requests.storage", "field can not be less than status.capacity"))
     return found + immutable(new["spec"].get("volumeMode"), old["spec"].get("volumeMode"), "volumeMode")
 

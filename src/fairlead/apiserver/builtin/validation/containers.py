@@ -136,9 +136,12 @@ def _env(variables: Json, at: str) -> list[FieldError]:
     return found
 
 
+_VALUE_SOURCES = ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef")
+
+
 def _value_from(variable: Json, at: str) -> list[FieldError]:
     source = variable["valueFrom"]
-    present = [name for name in ("fieldRef", "resourceFieldRef", "configMapKeyRef", "secretKeyRef", "fileKeyRef") if source.get(name) is not None]
+    present = [name for name in _VALUE_SOURCES if source.get(name) is not None]
     found: list[FieldError] = []
     for name in present:
         if name == "fieldRef":
@@ -289,7 +292,7 @@ def _http_get(action: Json, at: str) -> list[FieldError]:
     found = port_number_or_name(action.get("port", 0), f"{at}.port")
     if action.get("scheme") not in ("HTTP", "HTTPS"):
         found.append(not_supported(f"{at}.scheme", action.get("scheme", ""), ("HTTP", "HTTPS")))
-    text = "a valid HTTP header must consist of alphanumeric characters or '-' (e.g. 'X-Header-Name', regex used for validation is '[-A-Za-z0-9]+')"
+    text = names.regex_text("a valid HTTP header must consist of alphanumeric characters or '-'", "[-A-Za-z0-9]+", "X-Header-Name")
     for header in action.get("httpHeaders") or ():
         if not _HEADER.fullmatch(header.get("name", "")):
             found.append(invalid(f"{at}.httpHeaders", header.get("name", ""), text))
@@ -306,11 +309,11 @@ def _restart_policy(container: Json, at: str) -> list[FieldError]:
 
 # --- resources, security
 
-_STANDARD = frozenset(
-    "cpu memory ephemeral-storage requests.cpu requests.memory requests.ephemeral-storage limits.cpu limits.memory limits.ephemeral-storage "
-    "pods resourcequotas services replicationcontrollers secrets configmaps persistentvolumeclaims storage requests.storage "
-    "services.nodeports services.loadbalancers".split()
-)
+_STANDARD = frozenset((
+    "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.ephemeral-storage", "limits.cpu", "limits.memory",
+    "limits.ephemeral-storage", "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps",
+    "persistentvolumeclaims", "storage", "requests.storage", "services.nodeports", "services.loadbalancers",
+))  # fmt: skip
 _FOR_CONTAINERS = frozenset(("cpu", "memory", "ephemeral-storage"))
 
 

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, invalid, not_supported, required
+from ....objects.tree import same
 from ... import names
 from . import cron, pods
-from .shapes import immutable, label_selector, matches, not_negative, same, selector_text
+from .shapes import immutable, label_selector, matches, not_negative, selector_text
 from .workloads import template_labels
 
 if TYPE_CHECKING:

@@ -23,8 +23,9 @@ _WILDCARD = re.compile(_WILDCARD_TEXT)
 def _wildcard(host: str) -> list[str]:
     if _WILDCARD.fullmatch(host):
         return []
-    text = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case alphanumeric"
-    return [f"{text} characters, '-' or '.' and end with an alphanumeric character (e.g. '*.example.com', regex used for validation is '{_WILDCARD_TEXT}')"]
+    text = "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of lower case "
+    text += "alphanumeric characters, '-' or '.' and end with an alphanumeric character"
+    return [names.regex_text(text, _WILDCARD_TEXT, "*.example.com")]
 
 
 def ingress(obj: Json) -> list[FieldError]:

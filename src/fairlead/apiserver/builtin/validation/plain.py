@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ....objects import gojson
 from ....objects.fielderrors import FieldError, forbidden, invalid, required, too_long
+from ....objects.tree import same
 from ... import names
 from .. import conversions
-from .shapes import config_key, immutable, same, texts
+from .shapes import config_key, immutable, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json
@@ -88,7 +89,8 @@ def _json_content(data: Json, key: str) -> list[FieldError]:
     if decoded is None or isinstance(decoded, dict):
         return []
     kinds = {bool: "bool", str: "string", int: "number", float: "number", list: "array"}
-    return [invalid(f"data[{key}]", hidden, f"json: cannot unmarshal {kinds[type(decoded)]} into Go value of type map[string]interface {{}}")]
+    text = f"json: cannot unmarshal {kinds[type(decoded)]} into Go value of type map[string]interface {{}}"
+    return [invalid(f"data[{key}]", hidden, text)]
 
 
 def secret_update(new: Json, old: Json) -> list[FieldError]:
@@ -180,5 +182,3 @@ def events_event_update(new: Json, old: Json) -> list[FieldError]:
         member = "reportingComponent" if name == "reportingController" else name
         found += immutable(core.get(member), before.get(member), name)
     return found
-
-

@@ -6,9 +6,10 @@ import re
 from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, duplicate, forbidden, invalid, not_supported, required
+from ....objects.tree import same
 from ... import names
 from . import containers, volumes
-from .shapes import annotations, ip_address, label_selector, labels, same, texts
+from .shapes import annotation_names, ip_address, label_selector, labels, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json
@@ -52,7 +53,7 @@ def _metadata_and_spec(obj: Json) -> list[FieldError]:
 def template(given: Json, at: str) -> list[FieldError]:
     """A pod template."""
     metadata = given.get("metadata") or {}
-    found = labels(metadata.get("labels"), f"{at}.labels") + annotations(metadata.get("annotations"), f"{at}.annotations")
+    found = labels(metadata.get("labels"), f"{at}.labels") + annotation_names(metadata.get("annotations"), f"{at}.annotations")
     found += pod_spec(given["spec"], f"{at}.spec", is_pod=False)
     if given["spec"].get("ephemeralContainers"):
         found.append(forbidden(f"{at}.spec.ephemeralContainers", "ephemeral containers not allowed in pod template"))
@@ -84,8 +85,9 @@ def pod_spec(spec: Json, at: str, *, is_pod: bool) -> list[FieldError]:
 def _host_network(spec: Json, at: str, *, is_pod: bool) -> list[FieldError]:
     if not spec.get("hostNetwork"):
         return []
+    text = "must match `containerPort` when `hostNetwork` is true"
     return [
-        invalid(f"{at}.containers[{index}].ports[{number}].hostPort", port.get("hostPort", 0), "must match `containerPort` when `hostNetwork` is true")
+        invalid(f"{at}.containers[{index}].ports[{number}].hostPort", port.get("hostPort", 0), text)
         for index, container in enumerate(spec.get("containers") or ())
         for number, port in enumerate(container.get("ports") or ())
         if (is_pod or port.get("hostPort")) and port.get("hostPort", 0) != port.get("containerPort")

@@ -22,8 +22,9 @@ def budget(obj: Json) -> list[FieldError]:
     found = []
     if least is not None and most is not None:
         selector = "null" if spec.get("selector") is None else selector_text(spec["selector"])
-        parts = f'"MinAvailable":{_text(least)},"Selector":{selector},"MaxUnavailable":{_text(most)},"UnhealthyPodEvictionPolicy":{_text(policy)}'
-        found.append(invalid("spec", Literal("{" + parts + "}"), "minAvailable and maxUnavailable cannot be both set"))
+        parts = f'"MinAvailable":{_text(least)},"Selector":{selector},"MaxUnavailable":{_text(most)}'
+        shown = Literal("{" + f'{parts},"UnhealthyPodEvictionPolicy":{_text(policy)}' + "}")
+        found.append(invalid("spec", shown, "minAvailable and maxUnavailable cannot be both set"))
     for name, value in (("minAvailable", least), ("maxUnavailable", most)):
         if value is not None:
             found += int_or_percent(value, f"spec.{name}") + not_over_hundred(value, f"spec.{name}")
@@ -133,7 +134,8 @@ def _metric_source(member: str, source: Json, at: str) -> list[FieldError]:
     found: list[FieldError] = []
     if member in ("object", "external", "pods"):
         name = (source.get("metric") or {}).get("name", "")
-        found += texts(f"{at}.metric.name", name, names.path_segment(name)) if name else [required(f"{at}.metric.name", "must specify a metric name")]
+        where = f"{at}.metric.name"
+        found += texts(where, name, names.path_segment(name)) if name else [required(where, "must specify a metric name")]
     elif not source.get("name"):
         found.append(required(f"{at}.name", "must specify a resource name"))
     found += _metric_target(target, f"{at}.target")
@@ -153,9 +155,11 @@ def _metric_target(target: Json, at: str) -> list[FieldError]:
     found = [] if kind else [required(f"{at}.type", "must specify a metric target type")]
     if kind not in ("Utilization", "Value", "AverageValue"):
         found.append(invalid(f"{at}.type", kind, "must be either Utilization, Value, or AverageValue"))
-    for name in ("value", "averageValue"):
-        if target.get(name) is not None and quantity.parse(target[name]).value <= 0:
-            found.append(invalid(f"{at}.{name}", target[name], "must be positive"))
+    found += [
+        invalid(f"{at}.{name}", target[name], "must be positive")
+        for name in ("value", "averageValue")
+        if target.get(name) is not None and quantity.parse(target[name]).value <= 0
+    ]
     share = target.get("averageUtilization")
     return found if share is None or share >= 1 else [*found, invalid(f"{at}.averageUtilization", share, "must be greater than 0")]
 
@@ -173,9 +177,11 @@ def _scaling_rules(rules: Json, at: str) -> list[FieldError]:
         where = f"{at}.policies[{index}]"
         if policy.get("type") not in ("Percent", "Pods"):
             found.append(not_supported(f"{where}.type", policy.get("type", ""), ("Percent", "Pods")))
-        for name in ("value", "periodSeconds"):
-            if policy.get(name, 0) <= 0:
-                found.append(invalid(f"{where}.{name}", policy.get(name, 0), "must be greater than zero"))
+        found += [
+            invalid(f"{where}.{name}", policy.get(name, 0), "must be greater than zero")
+            for name in ("value", "periodSeconds")
+            if policy.get(name, 0) <= 0
+        ]
         if policy.get("periodSeconds", 0) > 1800:
             found.append(invalid(f"{where}.periodSeconds", policy["periodSeconds"], "must be less than or equal to 1800"))
     return found
@@ -203,8 +209,8 @@ def priority_class(obj: Json) -> list[FieldError]:
     found = []
     if name.startswith("system-"):
         if name not in _SYSTEM:
-            detail = f"priority class names with 'system-' prefix are reserved for system use only. error: {name} is not a known system priority class"
-            found.append(forbidden("metadata.name", detail))
+            detail = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            found.append(forbidden("metadata.name", f"{detail}{name} is not a known system priority class"))
     elif value > _HIGHEST:
         found.append(forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}"))
     if policy not in (None, "Never", "PreemptLowerPriority"):

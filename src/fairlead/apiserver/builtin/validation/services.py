@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, Literal, duplicate, forbidden, invalid, not_supported, required
 from ....objects.gojson import encode
+from ....objects.tree import same
 from ... import names
 from .containers import PROTOCOLS
-from .shapes import cidr, ip_address, is_ip, labels, port_number, port_number_or_name, same, texts
+from .shapes import cidr, ip_address, is_ip, labels, port_number, port_number_or_name, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json
@@ -28,7 +29,7 @@ def _external(spec: Json) -> bool:
 
 
 def _needs_health_port(spec: Json) -> bool:
-    return spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local"
+    return bool(spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local")
 
 
 def service(obj: Json) -> list[FieldError]:
@@ -193,7 +194,8 @@ def _balancer(spec: Json) -> list[FieldError]:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCER))
     kind = spec.get("loadBalancerClass")
     if kind is not None:
-        found += texts("spec.loadBalancerClass", kind, names.qualified_name(kind)) if balancer else [forbidden("spec.loadBalancerClass", _ONLY_BALANCER)]
+        where = "spec.loadBalancerClass"
+        found += texts(where, kind, names.qualified_name(kind)) if balancer else [forbidden(where, _ONLY_BALANCER)]
     return found
 
 
@@ -221,8 +223,9 @@ def service_update(new: Json, old: Json) -> list[FieldError]:
     """A changed service."""
     spec, before = new["spec"], old["spec"]
     found = _changed_addresses(spec, before)
-    if spec.get("type") == before.get("type") == "LoadBalancer" and not same(spec.get("loadBalancerClass"), before.get("loadBalancerClass")):
-        found.append(invalid("spec.loadBalancerClass", spec.get("loadBalancerClass"), "may not change once set"))
+    kind = spec.get("loadBalancerClass")
+    if spec.get("type") == before.get("type") == "LoadBalancer" and not same(kind, before.get("loadBalancerClass")):
+        found.append(invalid("spec.loadBalancerClass", kind, "may not change once set"))
     if _needs_health_port(spec) and _needs_health_port(before) and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
         found.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return found + service(new)

@@ -60,7 +60,7 @@ def labels(given: Json, at: str) -> list[FieldError]:
     return found
 
 
-def annotations(given: Json, at: str) -> list[FieldError]:
+def annotation_names(given: Json, at: str) -> list[FieldError]:
     """A map of annotations."""
     return [error for name in sorted(given or {}) for error in texts(at, name, names.qualified_name(name.lower()))]
 
@@ -148,7 +148,7 @@ def int_or_percent(value: Json, at: str) -> list[FieldError]:
     return not_negative(value, at)
 
 
-_PERCENT_TEXT = "a valid percent string must be a numeric string followed by an ending '%' (e.g. '1%',  or '93%', regex used for validation is '[0-9]+%')"
+_PERCENT_TEXT = names.regex_text("a valid percent string must be a numeric string followed by an ending '%'", "[0-9]+%", "1%", "93%")
 
 
 def not_over_hundred(value: Json, at: str) -> list[FieldError]:
@@ -194,7 +194,6 @@ def named(name: str, at: str, check: Callable[[str], list[str]] = names.dns_subd
 def too_many(at: str, count: int, limit: int) -> FieldError:
     """More entries than allowed."""
     return FieldError("FieldValueTooMany", at, count, f"must have at most {limit} items")
-
 
 
 def selector_text(selector: Json) -> Literal:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, Literal, forbidden, invalid, not_supported, required
 from ....objects.gojson import encode
+from ....objects.tree import same
 from ... import names
 from . import pods
 from .shapes import (
     IMMUTABLE,
-    annotations,
+    annotation_names,
     int_or_percent,
     label_selector,
     labels,
@@ -18,7 +19,6 @@ from .shapes import (
     not_negative,
     not_over_hundred,
     percent_or_number,
-    same,
     selector_text,
     texts,
 )
@@ -141,8 +141,8 @@ _REPLICAS = "status.replicas"
 
 def deployment_status(new: Json, old: Json) -> list[FieldError]:
     members = (
-        "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas", "terminatingReplicas",
-        "collisionCount",
+        "observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "unavailableReplicas",
+        "terminatingReplicas", "collisionCount",
     )  # fmt: skip
     limits = (
         ("updatedReplicas", "replicas", _REPLICAS),
@@ -213,8 +213,8 @@ def daemon_set_update(new: Json, old: Json) -> list[FieldError]:
 
 def daemon_set_status(new: Json, old: Json) -> list[FieldError]:
     members = (
-        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration", "updatedNumberScheduled",
-        "numberAvailable", "numberUnavailable", "collisionCount",
+        "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
+        "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
     )  # fmt: skip
     return _counts(new["status"], members, ()) + _decremented(new, old)
 
@@ -246,7 +246,7 @@ def _stateful_spec(spec: Json, at: str, *, update: bool) -> list[FieldError]:
         metadata = template.get("metadata") or {}
         found += _mismatch(spec, at) + pods.template(template, f"{at}.template")
         found += labels(metadata.get("labels"), f"{at}.template.labels")
-        found += annotations(metadata.get("annotations"), f"{at}.template.annotations")
+        found += annotation_names(metadata.get("annotations"), f"{at}.template.annotations")
     else:
         found.append(invalid(f"{at}.selector", selector_text(spec["selector"])))
     return found + _always(spec, at, "StatefulSet")
