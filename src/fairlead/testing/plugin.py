@@ -1,4 +1,4 @@
-"""The pytest plugin: the fixture `apiserver` and the option that chooses its server.
+"""The pytest plugin: the fixture `apiserver` and the options that choose its server.
 
 Loaded by pytest through the entry point of the package, in every test session of every user: importing it must stay cheap and
 must never fail, so whatever is heavy is imported when the fixture is first asked for.
@@ -6,14 +6,18 @@ must never fail, so whatever is heavy is imported when the fixture is first aske
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+import pytest
 
 if TYPE_CHECKING:
-    import pytest
+    from collections.abc import Iterator
+
+    from fairlead.testing.server import ApiServer
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Adds `--fairlead-server`."""
+    """Adds `--fairlead-server` and `--fairlead-no-real`."""
     group = parser.getgroup("fairlead")
     group.addoption(
         "--fairlead-server",
@@ -21,3 +25,34 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         default="embedded",
         help="the API server behind the fixture `apiserver`: the one inside this process, or a real kube-apiserver and etcd",
     )
+    group.addoption("--fairlead-no-real", action="store_true", help="skip every test that needs a real kube-apiserver")
+
+
+@pytest.fixture(scope="session")
+def _fairlead_real_world(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The real server of this worker, started when a test first needs it."""
+    if request.config.getoption("--fairlead-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    from fairlead.testing.pooled import RealWorld
+
+    world = RealWorld()
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
+    """A Kubernetes API server of this test's own: embedded, or with `--fairlead-server=real` a real one, cleaned up afterwards."""
+    from fairlead.testing.server import ApiServer, Backend, EmbeddedBackend
+
+    backend: Backend
+    if request.config.getoption("--fairlead-server") == "real":
+        from fairlead.testing.pooled import RealBackend
+
+        backend = RealBackend(request.getfixturevalue("_fairlead_real_world"), request.getfixturevalue("tmp_path"))
+    else:
+        backend = EmbeddedBackend()
+    try:
+        yield ApiServer(backend)
+    finally:
+        backend.close()

@@ -1,0 +1,35 @@
+"""The plugin as a user's test session loads it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import pytest
+
+pytest_plugins = ["pytester"]
+
+BODY = """
+def test_it(apiserver):
+    apiserver.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}})
+    assert apiserver.get("v1", "ConfigMap", "c")["data"] == {"a": "1"}
+    apiserver.assert_nothing_lost()
+
+def test_lost(apiserver):
+    apiserver.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}})
+    apiserver.faults.next(verb="list", answer="stale")
+"""
+
+
+def test_embedded_is_the_default(pytester: pytest.Pytester) -> None:
+    """The fixture is there without a word of configuration, on the embedded server."""
+    pytester.makepyfile(BODY)
+    pytester.runpytest_subprocess("-q").assert_outcomes(passed=2)
+
+
+def test_no_real_skips(pytester: pytest.Pytester) -> None:
+    """`--fairlead-no-real` skips what needs the real server, and says so."""
+    pytester.makepyfile(BODY)
+    result = pytester.runpytest_subprocess("-q", "-rs", "--fairlead-server=real", "--fairlead-no-real")
+    result.assert_outcomes(skipped=2)
+    result.stdout.fnmatch_lines(["*needs a real kube-apiserver, and --fairlead-no-real was given*"])
