@@ -126,8 +126,14 @@ def test_what_is_not_served_is_not_found(machine: Machine, path: str, text: str)
     assert (answer.status, told) == (404, text)
 
 
-@pytest.mark.parametrize("path", ["/api", "/apis", "/apis/apps", "/apis/apps/v1", "/version"])
-def test_discovery_only_reads(machine: Machine, path: str) -> None:
+@pytest.mark.parametrize("path", ["/apis", "/apis/apps"])
+def test_the_aggregator_does_not_look_at_the_method(machine: Machine, path: str) -> None:
+    """The list of groups, and a group, are given to any method, as the real server's aggregator does."""
+    assert ask(machine, path, method="POST").body == ask(machine, path).body
+
+
+@pytest.mark.parametrize("path", ["/api", "/apis/apps/v1", "/version"])
+def test_the_rest_of_discovery_only_reads(machine: Machine, path: str) -> None:
     """Other methods on discovery are refused as the real server refuses them."""
     answer = ask(machine, path, method="POST")
     assert (answer.status, answer.json()["message"]) == (405, "the server does not allow this method on the requested resource")

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..wire import Answer
+from ..wire import JSON, Answer
 from . import statuses
-from .replies import not_modified, reading, respond
+from .replies import not_modified, reading, respond, routed
 from .versions import priority
 
 if TYPE_CHECKING:
@@ -59,7 +59,8 @@ def install(machine: Machine) -> None:
     """Serves discovery, /version and health on this machine."""
     machine.paths.update({"/": _root, "/api": _api, "/apis": _apis, "/api/": _group_version, "/apis/": _group_version})
     machine.paths["/version"] = _version
-    machine.paths.update({f"/{name}": _healthy for name in ("healthz", "livez", "readyz")})
+    for name in ("healthz", "livez", "readyz"):
+        machine.paths.update({f"/{name}": _healthy, f"/{name}/": _healthy})
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -197,12 +198,13 @@ def _api(machine: Machine, request: Request) -> Answer:
     if _wants_aggregated(request):
         return _aggregated(machine, request, [("", ["v1"])])
     address = request.headers.get("host", "127.0.0.1")
+    routed(request)
     document = {"kind": "APIVersions", "versions": ["v1"]}
     return respond(request, {**document, "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": address}]})
 
 
 def _apis(machine: Machine, request: Request) -> Answer:
-    reading(request)
+    """The aggregator answers here, which does not look at the method."""
     if _wants_aggregated(request):
         return _aggregated(machine, request, list(groups(machine).items()))
     listed = [_versions_entry(group, versions) for group, versions in groups(machine).items()]
@@ -219,7 +221,6 @@ def _group_version(machine: Machine, request: Request) -> Answer:
     if group not in served:
         raise statuses.page_not_found()
     if not version:
-        reading(request)
         return respond(request, {"kind": "APIGroup", "apiVersion": "v1", **_versions_entry(group, served[group])})
     if version not in served[group]:
         custom = group not in _GROUP_ORDER and group != ""
@@ -227,6 +228,7 @@ def _group_version(machine: Machine, request: Request) -> Answer:
             raise statuses.page_not_found()
         raise statuses.status(404, "NotFound", "the server could not find the requested resource", {})
     reading(request)
+    routed(request)
     listed = [part.plain() for part in parts(machine, group, version)]
     document = {"kind": "APIResourceList", "groupVersion": f"{group}/{version}" if group else version, "resources": listed}
     if group:
@@ -278,26 +280,29 @@ def _aggregated_group(machine: Machine, group: str, versions: list[str]) -> Json
 
 def _version(machine: Machine, request: Request) -> Answer:
     reading(request)
-    return respond(request, SERVER_VERSION)
+    routed(request, (JSON,))
+    return Answer(200, msgspec.json.encode(SERVER_VERSION), statuses.JSON_HEADERS)
 
 
 def _root(machine: Machine, request: Request) -> Answer:
     """The list of paths; anything below `/` that nobody serves ends here too."""
     if request.path != "/":
         raise statuses.page_not_found()
-    reading(request)
     listed = {"/api", "/api/v1", "/apis", "/apis/", "/healthz", "/livez", "/openapi/v3", "/openapi/v3/", "/readyz", "/version"}
     for group, versions in groups(machine).items():
         listed |= {f"/apis/{group}", *(f"/apis/{group}/{version}" for version in versions)}
     return respond(request, {"paths": sorted(listed)})
 
 
+_CHECKS = ("ping", "log", "etcd")
+
+
 def _healthy(machine: Machine, request: Request) -> Answer:
-    """The checks pass as soon as there is somebody to answer; a trailing slash is another path."""
-    name = request.path.strip("/")
-    if request.path.endswith("/"):
+    """All checks, or one of them, pass as soon as there is somebody to answer; a trailing slash is another path."""
+    name, _, check = request.path.removeprefix("/").partition("/")
+    if request.path.endswith("/") or (check and check not in _CHECKS):
         raise statuses.page_not_found()
     text = "ok"
-    if any(option == "verbose" for option, _ in request.query):
-        text = f"[+]ping ok\n[+]log ok\n[+]etcd ok\n{name} check passed\n"
+    if not check and any(option == "verbose" for option, _ in request.query):
+        text = "".join(f"[+]{passed} ok\n" for passed in _CHECKS) + f"{name} check passed\n"
     return Answer(200, text.encode(), {"content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff"})

@@ -22,6 +22,7 @@ from .http.connection import Delayed, Lines
 from .http.server import HttpServer
 from .kinds import User
 from .machine import Machine
+from .replies import refused_in_yaml
 
 if TYPE_CHECKING:
     import ssl
@@ -113,7 +114,7 @@ class EmbeddedServer:
 
     def _carried(self, reply: Answer | Stream | DelayedByFault | Lost, request: Request) -> Answer | Lines | Delayed | None:
         if isinstance(reply, Answer):
-            return reply
+            return refused_in_yaml(request, reply) if "yaml" in request.headers.get("accept", "") else reply
         if isinstance(reply, Lost):
             return None
         if isinstance(reply, DelayedByFault):

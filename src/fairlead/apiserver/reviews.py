@@ -14,7 +14,7 @@ import msgspec
 from ..objects import fielderrors, gojson
 from ..wire import Answer
 from . import statuses
-from .verbs.bodies import MEDIA_TYPES
+from .verbs.bodies import MEDIA_TYPES, from_yaml, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 MASTERS = "system:masters"
 _AUTHORIZATION = "authorization.k8s.io"
+_GROUPS = ("/authentication.k8s.io/v1", "/authorization.k8s.io/v1")
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
 
@@ -48,46 +49,42 @@ class Question(msgspec.Struct, frozen=True):
 
 
 def answer(machine: Machine, request: Request, user: User, tokens: Mapping[str, User]) -> Answer | None:
-    """The answer to a review; None when the path is no review's."""
+    """The answer to a request for a review resource; None when the path names none."""
     parts = request.path.strip("/").split("/")
-    if len(parts) not in (4, 6) or parts[0] != "apis" or f"{parts[1]}/{parts[2]}/{parts[-1]}" not in _REVIEWS:
+    if len(parts) < 4 or f"/{parts[1]}/{parts[2]}" not in _GROUPS:
         return None
-    kind, namespaced, respond = _REVIEWS[f"{parts[1]}/{parts[2]}/{parts[-1]}"]
-    if namespaced != (len(parts) == 6):
-        return None
+    kind, namespaced, respond = _REVIEWS.get(f"{parts[1]}/{parts[2]}/{parts[-1]}", ("", False, _may_i))
+    if not kind or len(parts) != (6 if namespaced else 4):
+        return statuses.status(404, "NotFound", "the server could not find the requested resource", {}).answer()
     try:
         if request.method != "POST":
             raise statuses.method_not_allowed()
-        if request.content_type.partition(";")[0].strip().lower() not in ("", "application/json", "application/yaml"):
+        media_type = request.content_type.partition(";")[0].strip().lower()
+        if media_type not in ("", "application/json", "application/yaml"):
             raise statuses.unsupported_media_type(MEDIA_TYPES)
-        body = _decoded(request.body, f"{parts[1]}/{parts[2]}", kind)
+        body = _decoded(request.body, media_type, f"{parts[1]}/{parts[2]}", kind)
         question = Question(user, body, parts[4] if namespaced else "", machine.now(), tokens)
         return Answer(201, gojson.encode({**body, **respond(question)}), statuses.JSON_HEADERS)
     except statuses.Refusal as refusal:
         return refusal.answer()
 
 
-def _decoded(data: bytes, api_version: str, kind: str) -> Json:
+def _decoded(data: bytes, media_type: str, api_version: str, kind: str) -> Json:
     try:
-        body = gojson.decode(data) if data.lstrip()[:1] == b"{" else _from_yaml(data)
+        body = from_yaml(data) if media_type == "application/yaml" else gojson.decode(data)
+    except gojson.DecodeError as error:
+        raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error.message}", data) from None
     except ValueError as error:
-        raise statuses.bad_request(f"{kind} in version {api_version.partition('/')[2]!r} cannot be handled as a {kind}: {error}") from None
-    if not isinstance(body, dict):
-        raise statuses.bad_request(f"the body is no {kind}: expected an object")
-    if body.get("apiVersion", api_version) != api_version or body.get("kind", kind) != kind:
-        message = f"the object provided is unrecognized (must be of type {kind}): expected {api_version}, Kind={kind}"
-        raise statuses.bad_request(message)
-    meta = body.get("metadata") if isinstance(body.get("metadata"), dict) else {}
-    return {"kind": kind, "apiVersion": api_version, "metadata": meta, **{name: body[name] for name in ("spec",) if name in body}}
+        raise _unrecognized(kind, str(error), data) from None
+    given = body if isinstance(body, dict) else {}
+    if given.get("apiVersion", api_version) != api_version or given.get("kind", kind) != kind:
+        raise _unrecognized(kind, f"expected {api_version}, Kind={kind}", data)
+    meta = given.get("metadata") if isinstance(given.get("metadata"), dict) else {}
+    return {"kind": kind, "apiVersion": api_version, "metadata": meta, **{name: given[name] for name in ("spec",) if name in given}}
 
 
-def _from_yaml(data: bytes) -> Json:
-    import yaml
-
-    try:
-        return yaml.safe_load(data)
-    except yaml.YAMLError as error:
-        raise ValueError(str(error)) from None
+def _unrecognized(kind: str, error: str, data: bytes) -> statuses.Refusal:
+    return statuses.bad_request(f"the object provided is unrecognized (must be of type {kind}): {error} ({summary(data)})")
 
 
 def _user_info(user: User) -> Json:
