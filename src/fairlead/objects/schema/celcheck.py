@@ -196,9 +196,9 @@ class _Checker:
             return self.report(expr.at, f"undeclared reference to '{name}' (in container '')")
         if kind is self.variables.get(name):
             self.used.add(name)
-        if kind.cooked:
-            return kind, lambda variables: runtime.cook(variables[name], kind)
-        return kind, lambda variables: variables[name]
+        if kind.name == "dyn":
+            return kind, lambda variables: variables[name]
+        return kind, lambda variables: runtime.cook(variables[name], kind)
 
     def select(self, expr: Expr, scope: dict[str, Type], *, presence: bool) -> tuple[Type, Run]:
         assert expr.target is not None
@@ -223,9 +223,7 @@ class _Checker:
             return BOOL, _presence(run, member, field)
         if maybe:
             return optional(kind), _optional_member(run, member, kind, field)
-        if kind.cooked:
-            return kind, lambda variables: runtime.cook(runtime.select(run(variables), member, field=field), kind)
-        return kind, lambda variables: runtime.select(run(variables), member, field=field)
+        return kind, lambda variables: runtime.cook(runtime.select(run(variables), member, field=field), kind)
 
     def index(self, expr: Expr, scope: dict[str, Type]) -> tuple[Type, Run]:
         assert expr.target is not None

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import Unsupported
 from . import patterns
-from .formats import go_nanoseconds
+from .formats import go_nanoseconds, loose_nanoseconds
 from .objectmeta import MetadataRefused, rfc3339
 
 if TYPE_CHECKING:
@@ -85,19 +85,56 @@ def duration(text: str) -> Duration:
     return Duration(found)
 
 
-def cook(value: Any, type: Type) -> Any:
-    """A JSON value as a value of the type."""
-    if value is None or not type.cooked:
+_GO_TYPES: Final = {bool: "bool", str: "string", int: "int64", float: "float64", dict: "map[string]interface {}", list: "[]interface {}"}
+_EXPECTED: Final[dict[str, type]] = {"int": int, "string": str, "bool": bool}
+_CONTAINERS: Final[dict[str, tuple[type, str]]] = {
+    "list": (list, "an array for the provided schema with type=array"),
+    "map": (dict, "a map for the provided schema with type=object"),
+    "object": (dict, "a map for the provided schema with type=object"),
+}
+
+
+def cook(value: Any, wanted: Type) -> Any:
+    """A JSON value as a value of the type. A value of another type is an error: unchanged parts of an object may be invalid."""
+    name, kind = wanted.name, type(value)
+    expected = _EXPECTED.get(name)
+    if expected is not None:
+        if kind is expected or value is None:
+            return value
+        raise CelError(f"invalid data, expected {name}, got {_GO_TYPES.get(kind, kind.__name__)}")
+    if value is None or kind not in _GO_TYPES:
         return value
-    if type.name == "double":
-        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
-    if type.name == "list" and isinstance(value, list):
-        return [cook(entry, type.args[0]) for entry in value]
-    if type.name == "map" and isinstance(value, dict):
-        return {name: cook(member, type.args[1]) for name, member in value.items()}
-    if not isinstance(value, str):
+    if name in _CONTAINERS:
+        container, text = _CONTAINERS[name]
+        if kind is not container:
+            raise CelError(f"invalid data, expected {text}")
+        return _cooked_container(value, wanted) if wanted.cooked else value
+    if name == "double":
+        if kind is int or kind is float:
+            return float(value)
+        raise CelError(f"invalid data, expected float, got {_GO_TYPES[kind]}")
+    if name not in ("timestamp", "duration", "bytes"):
         return value
-    return base64.b64decode(value) if type.name == "bytes" else timestamp(value) if type.name == "timestamp" else duration(value)
+    if kind is not str:
+        raise CelError(f"invalid data, expected string, got {_GO_TYPES[kind]}")
+    return _cooked_text(value, name)
+
+
+def _cooked_container(value: Any, wanted: Type) -> Any:
+    if isinstance(value, list):
+        return [cook(entry, wanted.args[0]) for entry in value]
+    return {name: cook(member, wanted.args[1]) for name, member in value.items()}
+
+
+def _cooked_text(value: str, name: str) -> Any:
+    if name == "bytes":
+        return base64.b64decode(value, altchars=b"-_")
+    if name == "timestamp":
+        return timestamp(value)
+    found = loose_nanoseconds(value)
+    if found is None:
+        raise CelError(f"Invalid duration {value}: unable to parse {value} as duration")
+    return Duration(found)
 
 
 def _is_number(value: Any) -> bool:

@@ -75,18 +75,29 @@ _UNIT_NAMES: Final = (
     ("d", "day"),
     ("w", "wk", "week"),
 )
+_UNIT_SIZES: Final = (1, 10**3, 10**6, 10**9, 60 * 10**9, 3600 * 10**9, 24 * 3600 * 10**9, 7 * 24 * 3600 * 10**9)
 
 
 def _is_duration(text: str) -> bool:
-    if _GO_DURATION.fullmatch(text) and go_nanoseconds(text) is not None:
-        return True
-    found = False
+    return loose_nanoseconds(text) is not None
+
+
+def loose_nanoseconds(text: str) -> int | None:
+    """The nanoseconds of a duration in Go's form or in words ("3 days"); None where there is no duration in the text."""
+    exact = go_nanoseconds(text)
+    if exact is not None:
+        return exact
+    total, found = 0, False
     for count, unit in _LOOSE.findall(text):
         if int(count) >= 2**63:
-            return False
+            return None
         lowered = unit.lower()
-        found = found or any(lowered in names or lowered.startswith(names[-1]) for names in _UNIT_NAMES)
-    return found
+        for names, size in zip(_UNIT_NAMES, _UNIT_SIZES, strict=True):
+            hits = (lowered in names) or lowered.startswith(names[-1])
+            found = found or hits
+            total += int(count) * size if hits else 0
+    # Go's arithmetic wraps around.
+    return (total + 2**63) % 2**64 - 2**63 if found else None
 
 
 def go_nanoseconds(text: str) -> int | None:
@@ -145,7 +156,7 @@ def _is_cidr(text: str) -> bool:
 
 _MAC: Final = _whole(
     r"(?:[0-9a-f]{2}(?P<s>[:-]))(?:[0-9a-f]{2}(?P=s)){4}(?:[0-9a-f]{2}|(?:[0-9a-f]{2}(?P=s)){2}[0-9a-f]{2}|(?:[0-9a-f]{2}(?P=s)){14}[0-9a-f]{2})"
-    r"|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?:\.[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){6})?)?",
+    r"|[0-9a-f]{4}\.[0-9a-f]{4}\.[0-9a-f]{4}(?:\.[0-9a-f]{4}(?:(?:\.[0-9a-f]{4}){6})?)?|[0-9a-f]{12}|[0-9a-f]{16}|[0-9a-f]{40}",
     re.IGNORECASE,
 )
 _HOST_CHARS: Final = r"a-zA-Z0-9\p{S}\p{L}"

@@ -78,5 +78,6 @@ class Schema(msgspec.Struct, eq=False):
     defaulted: tuple[tuple[str, Schema], ...] | None = None
     embeds: bool | None = None
     uniques: bool | None = None
+    keyed_lists: bool | None = None
     checker: Any = None
     cel: Any = None

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from ..tree import ABSENT, Absent, Json
 from . import formats, patterns
-from .correlate import Correlated
+from .correlate import Correlated, keyed
 from .flaws import enum_holds, explain, live_format, type_flaw, types
 from .numbers import number_flaws
 
@@ -31,7 +31,7 @@ def validate(new: Json, schema: Schema, old: Json | Absent = ABSENT, *, at: str 
     The server words its texts relative to the value it validates: for a write to the status subresource that is the status alone,
     so pass the status, its schema, the old status and `at="status"`.
     """
-    if (new is old and ratchets(schema)) or checker(schema)(new, old):
+    if (new is old and forgives(new, schema)) or checker(schema)(new, old):
         return []
     pair = None if old is ABSENT else Correlated(new, old, schema)
     return [flaw.error(at) for flaw in explain(new, schema, "", pair).flaws]
@@ -128,8 +128,8 @@ def _with_type(schema: Schema, allowed: tuple[str, ...], parts: tuple[Check, ...
 
 
 def _object_check(schema: Schema) -> Check:
-    properties = {name: (checker(child), ratchets(child)) for name, child in schema.properties.items()}
-    additional = None if schema.additional is None or schema.additional_any else (checker(schema.additional), ratchets(schema.additional))
+    properties = {name: _with_lenience(child) for name, child in schema.properties.items()}
+    additional = None if schema.additional is None or schema.additional_any else _with_lenience(schema.additional)
     required = frozenset(schema.required)
     least, most = schema.min_properties, schema.max_properties
 
@@ -144,7 +144,7 @@ def _object_check(schema: Schema) -> Check:
             if child is None:
                 continue
             ancestor = ABSENT if before is None else before.get(name, ABSENT)
-            if member is ancestor and child[1]:
+            if member is ancestor and child[1] and (child[2] is None or _all_keyed(member, child[2])):
                 continue
             if not child[0](member, ancestor):
                 return False
@@ -156,7 +156,7 @@ def _object_check(schema: Schema) -> Check:
 def _list_check(schema: Schema) -> Check:
     items = None if schema.items is None else checker(schema.items)
     forgiving = schema.list_type == "map" and schema.items is not None and ratchets(schema.items)
-    least, most, unique = schema.min_items, schema.max_items, schema.unique_items
+    least, most, unique, keys = schema.min_items, schema.max_items, schema.unique_items, schema.list_map_keys
 
     def check(new: Json, old: Json | Absent) -> bool:
         if type(new) is not list:
@@ -166,7 +166,7 @@ def _list_check(schema: Schema) -> Check:
         if items is None:
             return True
         # An entry that is shared with the old list has the same keys there, so it descends from itself.
-        known = {id(entry) for entry in old} if forgiving and type(old) is list else ()
+        known = {id(entry) for entry in old} if forgiving and type(old) is list and _is_keyed(old, keys) else ()
         for entry in new:  # noqa: SIM110 a generator costs more than the check
             if id(entry) not in known and not items(entry, ABSENT):
                 return False
@@ -189,6 +189,50 @@ def _combination_check(schema: Schema) -> Check:
         return never is None or not never(new, ABSENT)
 
     return check
+
+
+def _with_lenience(schema: Schema) -> tuple[Check, bool, Schema | None]:
+    """A node's check, whether unchanged values are forgiven, and the node itself where that depends on the keys of map lists in it."""
+    return checker(schema), ratchets(schema), schema if has_map_lists(schema) else None
+
+
+def forgives(value: Json, schema: Schema) -> bool:
+    """Whether a value that did not change is forgiven whatever is wrong with it."""
+    return ratchets(schema) and (not has_map_lists(schema) or _all_keyed(value, schema))
+
+
+def has_map_lists(schema: Schema) -> bool:
+    """Whether a map list may stand in such a value; worked out once per schema."""
+    if schema.keyed_lists is None:
+        schema.keyed_lists = False
+        children = [*schema.properties.values(), *(child for child in (schema.items, schema.additional) if child is not None)]
+        schema.keyed_lists = schema.list_type == "map" or any(map(has_map_lists, children))
+    return schema.keyed_lists
+
+
+def _all_keyed(value: Json, schema: Schema) -> bool:
+    """Whether each entry of each map list can be told from the others: one that cannot has no ancestor, even unchanged."""
+    if type(value) is dict:
+        for name, member in value.items():
+            child = schema.properties.get(name, schema.additional)
+            if child is not None and has_map_lists(child) and not _all_keyed(member, child):
+                return False
+    elif type(value) is list and schema.items is not None:
+        if schema.list_type == "map" and not _is_keyed(value, schema.list_map_keys):
+            return False
+        if has_map_lists(schema.items):
+            items = schema.items
+            return all(_all_keyed(entry, items) for entry in value)
+    return True
+
+
+def _is_keyed(entries: list[Json], keys: tuple[str, ...]) -> bool:
+    if len(keys) == 1:
+        (key,) = keys
+        texts = {entry.get(key) for entry in entries if type(entry) is dict and type(entry.get(key)) is str}
+        if len(texts) == len(entries):
+            return True
+    return len(keyed(entries, keys)) == len(entries)
 
 
 def ratchets(schema: Schema, _seen: frozenset[int] = frozenset()) -> bool:
