@@ -20,6 +20,7 @@ from .faults import Delayed as DelayedByFault
 from .faults import Lost
 from .http.connection import Delayed, Lines
 from .http.server import HttpServer
+from .inprocess import Transport
 from .kinds import User
 from .machine import Machine
 from .replies import refused_in_yaml
@@ -95,6 +96,10 @@ class EmbeddedServer:
         target.write_text(kubeconfig_text(self.url, next(iter(self.tokens), "fairlead")))
         return target
 
+    def transport(self, *, agent: str = "fairlead", user: User | None = None) -> Transport:
+        """A way to the same machine without HTTP, safe to use while the server runs."""
+        return _LockedTransport(self.machine, self.lock, agent, user)
+
     def handle(self, request: Request, user: User | None) -> Answer | Lines | Delayed | None:
         """What the HTTP side asks. The lock is held."""
         known = user or User()
@@ -121,6 +126,24 @@ class EmbeddedServer:
             inner = self._carried(reply.answer, request)
             return inner if isinstance(inner, Delayed) else Delayed(inner, reply.seconds)
         return _Watch(reply, request, self.lock)
+
+
+class _LockedTransport(Transport):
+    """Calls the machine when nobody else does."""
+
+    def __init__(self, machine: Machine, lock: threading.RLock, agent: str, user: User | None) -> None:
+        super().__init__(machine, user, agent=agent)
+        self._lock = lock
+
+    def send(self, request: Request, /, timeout: float | None = None) -> Answer:
+        """The answer to a request."""
+        with self._lock:
+            return super().send(request, timeout=timeout)
+
+    def open(self, request: Request) -> Stream:
+        """The stream of a watch."""
+        with self._lock:
+            return super().open(request)
 
 
 class _Watch:
@@ -163,6 +186,7 @@ def equip(machine: Machine) -> Machine:
     """Gives a bare machine everything around its resources: discovery, OpenAPI, tables."""
     discovery.install(machine)
     openapi.install(machine)
+    reviews.install(machine)
 
     def render(kind: Kind, version: Version, items: list[Json], whole: Json | None, request: Request, meta_version: str) -> Json:
         include = next((value for name, value in request.query if name == "includeObject"), "")

@@ -12,6 +12,7 @@ import msgspec
 
 from ..wire import Answer
 from . import statuses
+from .call import as_yaml
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,9 +49,7 @@ def respond(request: Request, document: Json) -> Answer:
             continue
         if media_type != _YAML:
             return Answer(200, msgspec.json.encode(document), _JSON_HEADERS)
-        import yaml
-
-        return Answer(200, yaml.safe_dump(document, sort_keys=True).encode(), {"content-type": _YAML})
+        return Answer(200, as_yaml(document), {"content-type": _YAML})
     raise statuses.not_acceptable(MEDIA_TYPES)
 
 
@@ -60,10 +59,7 @@ def refused_in_yaml(request: Request, answer: Answer) -> Answer:
         return answer
     if _clauses(request.headers.get("accept", ""))[0][0] != _YAML:
         return answer
-    import yaml
-
-    body = yaml.safe_dump(answer.json(), sort_keys=True).encode()
-    return Answer(answer.status, body, {**answer.headers, "content-type": _YAML})
+    return Answer(answer.status, as_yaml(answer.json()), {**answer.headers, "content-type": _YAML})
 
 
 def _clauses(accept: str) -> list[tuple[str, bool]]:

@@ -14,6 +14,7 @@ import msgspec
 from ..objects import fielderrors, gojson
 from ..wire import Answer
 from . import statuses
+from .kinds import User
 from .verbs.bodies import MEDIA_TYPES, from_yaml, summary
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from ..objects.fielderrors import FieldError
     from ..objects.tree import Json
     from ..wire import Request
-    from .kinds import User
     from .machine import Machine
 
 MASTERS = "system:masters"
@@ -30,6 +30,18 @@ _AUTHORIZATION = "authorization.k8s.io"
 _GROUPS = ("/authentication.k8s.io/v1", "/authorization.k8s.io/v1")
 _ONE_OF = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
 _ATTRIBUTES = ("resourceAttributes", "nonResourceAttributes")
+
+
+def install(machine: Machine) -> None:
+    """Serves reviews on this machine, for callers that have no name; a shell that knows its users calls `answer` first."""
+    machine.paths.update({f"/apis/{path}": _unnamed for path, (_, namespaced, _) in _REVIEWS.items() if not namespaced})
+
+
+def _unnamed(machine: Machine, request: Request) -> Answer:
+    answered = answer(machine, request, User(), {})
+    if answered is None:
+        raise statuses.page_not_found()
+    return answered
 
 
 class Question(msgspec.Struct, frozen=True):
