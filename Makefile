@@ -39,7 +39,7 @@ unit: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup
 
 fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
-	@$(BIN)/python -m tests.fuzz.differential --seconds $(SECONDS)
+	@$(BIN)/python -m fairlead.testing.differential --seconds $(SECONDS)
 
 bench: $(READY) real  ## every benchmark; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks

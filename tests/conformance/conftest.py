@@ -39,6 +39,13 @@ def pytest_configure(config: pytest.Config) -> None:
 _TABLE = pytest.StashKey[Table]()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """All rows in one worker: the servers start once."""
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.xdist_group("conformance"))
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Iterator[None]:
     report: Any = yield
@@ -55,8 +62,10 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 
 @pytest.fixture(scope="session")
-def real_server() -> Iterator[HttpTransport]:
+def real_server(request: pytest.FixtureRequest) -> Iterator[HttpTransport]:
     """The real server, with the kinds."""
+    if request.config.getoption("--fairlead-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
     try:
         binaries = build.ensure()
     except FairleadError as error:
