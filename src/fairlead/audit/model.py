@@ -100,6 +100,7 @@ class Site:
     package: str = ""
     notes: tuple[str, ...] = ()
     callee_key: str = ""
+    base_of: str = ""
     inner: bool = False
 
     @property

@@ -293,6 +293,7 @@ class GoFrontend:
         based = next((patch for patch in patches if patch.verb == chosen and patch.base), None)
         if based is not None:
             site.base = based.base
+            site.base_of = based.subject
             if based.same and based.source.startswith("client.M") and based.subject == site.subject:
                 site.notes = (*site.notes, "base is the object itself")
         if any(patch.source.endswith("StrategicMergeFrom") for patch in patches):

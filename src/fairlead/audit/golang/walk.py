@@ -286,7 +286,9 @@ class Walk:
                 self._condition_effect(call[1][1], call, scope)
         elif call[1][0] == ".":
             owner = self.path_of(call[1][1], scope)
-            if ".Status" in owner and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find")) and name[:1].isupper():
+            if owner.endswith(".StatusConditions()") and name.startswith(("Set", "Clear")):
+                self.event("mutate", line, owner.removesuffix(".StatusConditions()"), "Status.Conditions", "condition")
+            elif ".Status" in owner and ".Status()" not in owner and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find")) and name[:1].isupper():
                 subject, path = _split(owner)
                 self.event("mutate", line, subject, path, "call")
         if "IsConflict" in name and arguments:

@@ -56,7 +56,7 @@ def _changed_here(site: Site, function: Function) -> bool:
 
 def _late(site: Site, function: Function) -> bool:
     file, _, text = site.base.rpartition(":")
-    if file != site.file or not text.isdigit() or not function.line <= int(text) <= site.line:
+    if site.base_of != site.subject or file != site.file or not text.isdigit() or not function.line <= int(text) <= site.line:
         return False
     base = int(text)
     copied = [event.line for event in function.events if event.what == "copy" and event.subject == site.subject and event.line <= base]

@@ -68,6 +68,8 @@ def _written_since_base(site: Site, function: Function) -> Site | None:
     if file != site.file or not text.isdigit() or not function.line <= int(text) < site.line:
         return None
     own = _event_of(site, function)
+    if own is None:
+        return None
     for event in function.events:
         other = event.site
         if event.what != "write" or other is None or other is site or other.subject != site.subject or other.target in ("create", "delete") or other.deferred:
@@ -84,8 +86,10 @@ def _ends_first(event: Event, own: Event, function: Function) -> bool:
 
 def _laundered(site: Site, function: Function) -> str:
     own = _event_of(site, function)
+    if own is None:
+        return ""
     gets = [event.line for event in function.events if event.what == "get" and event.subject == site.subject and event.line <= site.line]
-    if not gets or site.way == "merge-patch" and not gets:
+    if not gets:
         return ""
     for event in function.events:
         if event.what == "mutate" and event.subject == site.subject and event.path == "Status" and gets[-1] <= event.line <= site.line and own.block[: len(event.block)] == event.block:
@@ -95,5 +99,5 @@ def _laundered(site: Site, function: Function) -> str:
     return ""
 
 
-def _event_of(site: Site, function: Function) -> Event:
-    return next(event for event in function.events if event.site is site)
+def _event_of(site: Site, function: Function) -> Event | None:
+    return next((event for event in function.events if event.site is site), None)

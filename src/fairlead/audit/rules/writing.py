@@ -64,6 +64,9 @@ def by_cause(sites: list[Site], facts: Facts, *, base: bool = False) -> list[lis
                 break
             key = inner
         cause = (key.base or key.place) if base else key.place
+        if key.helper.startswith("kopf"):
+            # kopf gathers what a handler stages and writes it once.
+            cause = f"{key.file}:{key.function}"
         groups.setdefault(cause, []).append(site)
     for group in groups.values():
         group.sort(key=lambda site: (site.verb == "helper", site.file, site.line))

@@ -1,0 +1,61 @@
+"""Each rule on its fixtures: what must be flagged is, what must not be is not. A fixture file is audited alone."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from fairlead.audit import audit
+from fairlead.audit.config import Config
+from fairlead.audit.rules import SLUGS, page_of, rules, slug_of
+
+FIXTURES = Path(__file__).parent / "fixtures"
+HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "Known limits")
+FILES = sorted(path for language in ("go", "python") for path in (FIXTURES / language).glob("FL*/*.*"))
+
+
+def codes_in(path: Path) -> set[str]:
+    report = audit([str(path)], Config(cache=False, tests=True))
+    return {finding.code for finding in report.findings if finding.severity != "note"}
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("bad")], ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}")
+def test_a_bad_fixture_is_flagged_by_its_rule(path: Path) -> None:
+    """The rule whose directory the fixture is in finds something in it."""
+    assert path.parent.name in codes_in(path)
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("good")], ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}")
+def test_a_good_fixture_is_left_alone_by_its_rule(path: Path) -> None:
+    """The rule whose directory the fixture is in finds nothing in it."""
+    assert path.parent.name not in codes_in(path)
+
+
+def test_every_rule_has_fixtures_of_both_kinds() -> None:
+    """No rule is without a file that it must flag and a file that it must not."""
+    for code in rules():
+        stems = {path.stem.split("_")[0] for path in FILES if path.parent.name == code}
+        assert stems == {"bad", "good"}, code
+
+
+@pytest.mark.parametrize("code", list(rules()))
+def test_a_page_has_every_heading_in_order(code: str) -> None:
+    """A rule's docstring is its page: code and slug first, then the six headings."""
+    page = page_of(code)
+    assert page.splitlines()[0] == f"{code} {slug_of(code)}"
+    places = [page.find(f"\n{heading}\n") for heading in HEADINGS]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
+def test_codes_follow_the_order_of_the_files() -> None:
+    """FL001 to FL017 without a gap."""
+    assert list(rules()) == [f"FL{number:03}" for number in range(1, len(SLUGS) + 1)]
+
+
+def test_disjoint_policy_accepts_a_plain_merge_patch_of_own_fields() -> None:
+    """FL002 belongs to the policy `locked`; under `disjoint` the same file is clean."""
+    path = FIXTURES / "go" / "FL002" / "bad.go"
+    report = audit([str(path)], Config(cache=False, policy="disjoint"))
+    assert [finding.code for finding in report.findings] == []
+    assert [str(site.verdict) for site in report.facts.sites] == ["ok"]
