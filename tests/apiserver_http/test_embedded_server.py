@@ -142,3 +142,50 @@ def test_head_is_for_custom_kinds_only(server: EmbeddedServer) -> None:
     """HEAD reads a custom resource and is refused on the server's own, as on the real server."""
     assert call(server, "HEAD", GADGETS)[0] == 200
     assert call(server, "HEAD", "/api/v1/namespaces/default/configmaps")[0] == 405
+
+
+def test_an_idle_watch_gets_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A watch that allows bookmarks is told how far it is, though nothing happens."""
+    monkeypatch.setattr("fairlead.apiserver.embedded.BOOKMARK_EVERY", 0.01)
+    with EmbeddedServer(crds=[CRD]) as server:
+        connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+        revision = server.machine.store.revision
+        connection.request("GET", f"{GADGETS}?watch=1&allowWatchBookmarks=true&resourceVersion={revision}")
+        event = json.loads(connection.getresponse().readline())
+        connection.close()
+    assert (event["type"], event["object"]["metadata"]["resourceVersion"]) == ("BOOKMARK", str(revision))
+
+
+def test_a_slow_reader_misses_nothing(server: EmbeddedServer) -> None:
+    """A watch whose client does not read for a while gets every event afterwards, in order, and holds nobody up."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=60)
+    connection.request("GET", f"{GADGETS}?watch=1&resourceVersion={server.machine.store.revision}")
+    watch = connection.getresponse()
+    inside = server.transport()
+    padding = "x" * 4000
+    for number in range(600):
+        meta = {"name": f"g{number}", "annotations": {"padding": padding}}
+        assert inside.send(request_of("POST", GADGETS, {**GADGET, "metadata": meta})).status == 201
+    names = [json.loads(watch.readline())["object"]["metadata"]["name"] for _ in range(600)]
+    connection.close()
+    assert names == [f"g{number}" for number in range(600)]
+
+
+def test_large_answers_are_compressed_for_who_asks(server: EmbeddedServer) -> None:
+    """From 128 KiB on a client that takes gzip gets gzip; others, and small answers, stay plain."""
+    import gzip
+
+    inside = server.transport()
+    for number in range(40):
+        meta = {"name": f"g{number}", "annotations": {"padding": "x" * 4000}}
+        inside.send(request_of("POST", GADGETS, {**GADGET, "metadata": meta}))
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    encodings, bodies = [], []
+    for path, asked in ((GADGETS, "gzip"), (GADGETS, "identity"), (f"{GADGETS}/g0", "gzip")):
+        connection.request("GET", path, headers={"Accept-Encoding": asked})
+        answer = connection.getresponse()
+        encodings.append(answer.getheader("Content-Encoding"))
+        bodies.append(answer.read())
+    connection.close()
+    assert encodings == ["gzip", None, None]
+    assert gzip.decompress(bodies[0]) == bodies[1]
