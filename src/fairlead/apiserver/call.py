@@ -52,6 +52,10 @@ class Call:
         """Where all objects of the kind are kept."""
         return self.machine.store.table(self.kind.key)
 
+    def stored(self, group: str = "", plural: str = "") -> list[Json]:
+        """All stored objects of the kind, or of another one."""
+        return (self.machine.store.table((group, plural)) if plural else self.table).objects()
+
     @property
     def api_version(self) -> str:
         """The group and version of the request."""

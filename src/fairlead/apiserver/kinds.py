@@ -107,9 +107,10 @@ class Rules:
         """What is wrong with the change, metadata excepted."""
         return []
 
-    def allocate(self, obj: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:
-        """Sets what must be unique among all stored objects of the kind (a Service's cluster IP and node ports), `others` being those.
+    def allocate(self, obj: Json, old: Json | None, others: Callable[..., Iterable[Json]]) -> Json:
+        """Sets what depends on other objects: a Service's cluster IP and node ports, the priority of a Pod's class.
 
+        `others()` are all stored objects of the kind, `others(group, plural)` those of another.
         Called on the main resource before prepare_*, on create (`old` is None) and on update. May raise the refusal of what is taken.
         """
         return obj

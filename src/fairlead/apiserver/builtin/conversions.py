@@ -22,6 +22,8 @@ _INIT_CONTAINER_ANNOTATIONS = tuple(
 
 def _pod_spec(spec: Json) -> Json:
     """serviceAccount is an old name of serviceAccountName; the new one wins, and both are shown."""
+    if "schedulingGroup" in spec:  # behind a feature gate that is off by default
+        spec = {name: value for name, value in spec.items() if name != "schedulingGroup"}
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if not name or (spec.get("serviceAccountName") == name and spec.get("serviceAccount") == name):
         return spec

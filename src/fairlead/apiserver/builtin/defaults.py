@@ -410,7 +410,7 @@ _TABLE: dict[str, Callable[[Json], Json]] = {
     "batch/v1.Job": _job,
     "batch/v1.CronJob": _cron_job,
     "batch/v1.PodFailurePolicyOnPodConditionsPattern": _fills(status="True"),
-    "networking/v1.NetworkPolicyPort": _fills(protocol="TCP"),
+    "networking/v1.NetworkPolicyPort": lambda port: port if port.get("protocol") is not None else {**port, "protocol": "TCP"},
     "networking/v1.NetworkPolicy": _network_policy,
     "networking/v1.IngressClass": _ingress_class,
     "rbac/v1.ClusterRoleBinding": _binding,

@@ -8,8 +8,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from re import compile as compiled
 
-from ...objects import gotext
-
 _SECONDS_LAYOUT = "2006-01-02T15:04:05Z07:00"
 _MICROS_LAYOUT = "2006-01-02T15:04:05.000000Z07:00"
 _HEAD = (("2006", 4), ("-", 0), ("01", 2), ("-", 0), ("02", 2), ("T", 0), ("15", 2), (":", 0), ("04", 2), (":", 0), ("05", 2))
@@ -55,12 +53,12 @@ def _parse(text: str, layout: str) -> tuple[datetime, str]:
     if not zone:
         raise _cannot(text, layout, rest, "Z07:00")
     if zone.end() != len(rest):
-        raise TimeError(f"parsing time {gotext.quoted(text)}: extra text: {gotext.quoted(rest[zone.end() :])}")
+        raise TimeError(f"parsing time {_quoted(text)}: extra text: {_quoted(rest[zone.end() :])}")
     try:
         moment = datetime(*numbers, tzinfo=UTC)  # type: ignore[misc, arg-type]
         return moment - _offset(zone.group()), fraction
     except (ValueError, OverflowError):
-        raise TimeError(f"parsing time {gotext.quoted(text)}: day out of range") from None
+        raise TimeError(f"parsing time {_quoted(text)}: day out of range") from None
 
 
 def _fraction(text: str, layout: str, rest: str) -> tuple[str, str]:
@@ -88,10 +86,17 @@ def _check_range(text: str, element: str, number: int) -> None:
         "05": ("second", 0, 59),
     }.get(element, ("year", 0, 9999))
     if not lowest <= number <= highest:
-        raise TimeError(f"parsing time {gotext.quoted(text)}: {name} out of range")
+        raise TimeError(f"parsing time {_quoted(text)}: {name} out of range")
 
 
 def _cannot(text: str, layout: str, rest: str, element: str) -> TimeError:
-    return TimeError(
-        f"parsing time {gotext.quoted(text)} as {gotext.quoted(layout)}: cannot parse {gotext.quoted(rest)} as {gotext.quoted(element)}"
-    )
+    return TimeError(f"parsing time {_quoted(text)} as {_quoted(layout)}: cannot parse {_quoted(rest)} as {_quoted(element)}")
+
+
+def _quoted(text: str) -> str:
+    """As Go's time package quotes: everything but printable ASCII byte by byte."""
+    shown = ""
+    for byte in text.encode("utf-8", "surrogatepass"):
+        char = chr(byte)
+        shown += f"\\x{byte:02x}" if byte >= 0x80 or byte < 0x20 else (f"\\{char}" if char in '"\\' else char)
+    return f'"{shown}"'

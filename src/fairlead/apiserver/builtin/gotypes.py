@@ -31,9 +31,11 @@ _INT_RANGES = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 class _Reading:
     """One decode in progress: where it stands, what was unknown, and the first thing that did not fit."""
 
-    __slots__ = ("refusal", "stack", "unknown")
+    __slots__ = ("refusal", "stack", "stored", "unknown")
 
-    def __init__(self) -> None:
+    def __init__(self, stored: bool = False) -> None:
+        #: Storage does not tell an empty list or map from none; before it, the two differ.
+        self.stored = stored
         self.stack: list[Member | int | str] = []
         self.unknown: list[str] = []
         self.refusal = ""
@@ -97,10 +99,11 @@ class Integer(Type):
 
     def __init__(self, width: str, go_name: str) -> None:
         self.limit, self.go_name = _INT_RANGES[width], go_name
+        self.lowest = 0 if width.startswith("u") else -self.limit
 
     def read(self, value: Json, at: _Reading) -> Json:
         if type(value) is int:
-            if -self.limit <= value < self.limit:
+            if self.lowest <= value < self.limit:
                 return value
             at.mismatch(value, self.go_name, f"number {value}")
         elif type(value) is float:
@@ -135,6 +138,8 @@ class Bytes(Type):
     def read(self, value: Json, at: _Reading) -> Json:
         if value is None:
             return None
+        if isinstance(value, list):
+            return self._from_numbers(value, at)
         if not isinstance(value, str):
             at.mismatch(value, self.go_name)
             return None
@@ -144,6 +149,12 @@ class Bytes(Type):
             at.refusal = at.refusal or f"illegal base64 data at input byte {wrong}"
             return None
         return base64.b64encode(base64.b64decode(plain)).decode() if plain else ""
+
+    @staticmethod
+    def _from_numbers(value: list[Json], at: _Reading) -> Json:
+        """A list of numbers is one byte each, as for any other list of Go."""
+        item = Integer("uint8", "uint8")
+        return base64.b64encode(bytes(item.read(one, at) for one in value)).decode()
 
 
 class Pointer(Type):
@@ -162,7 +173,7 @@ class Pointer(Type):
 
 
 class List(Type):
-    """[]T. Storage does not tell an empty list from none."""
+    """[]T."""
 
     def __init__(self, item: Type, go_name: str) -> None:
         self.item, self.go_name = item, go_name
@@ -173,7 +184,7 @@ class List(Type):
                 at.mismatch(value, self.go_name)
             return None
         if not value:
-            return None
+            return None if at.stored else value
         out, stack, read, same = [], at.stack, self.item.read, True
         for index, member in enumerate(value):
             stack.append(index)
@@ -199,7 +210,7 @@ class Map(Type):
                 at.mismatch(value, self.go_name)
             return None
         if not value:
-            return None
+            return None if at.stored else value
         out, stack, read, same = {}, at.stack, self.item.read, True
         for name, member in value.items():
             stack.append(name)
@@ -481,9 +492,12 @@ def of_kind(group: str, version: str, kind: str) -> StructType:
     return struct(kinds()[f"{group}/{version}/{kind}"])
 
 
-def decode(obj: Json, type: StructType) -> tuple[Json, list[str]]:
-    """The body after the round trip, and its unknown members; DecodingRefused when it does not fit the type."""
-    reading = _Reading()
+def decode(obj: Json, type: StructType, *, stored: bool = False) -> tuple[Json, list[str]]:
+    """The body after the round trip, and its unknown members; DecodingRefused when it does not fit the type.
+
+    `stored`: after the trip through storage as well.
+    """
+    reading = _Reading(stored)
     decoded = type.read(obj, reading)
     if reading.refusal:
         raise DecodingRefused(reading.refusal)

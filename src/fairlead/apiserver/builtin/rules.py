@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...objects.fieldset import FieldSet
 from ...objects.tree import ABSENT, Absent, Json, same
 from ..kinds import Rules, Version
-from . import allocation, conversions, defaults, gotypes, selectable, strategies, validation, warned
+from . import admission, allocation, conversions, defaults, gotypes, selectable, strategies, validation, warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -71,12 +71,15 @@ class BuiltinRules(Rules):
 
     def _settled(self, obj: Json) -> Json:
         """What was removed shows as the type's zero value, and what storage would default is there."""
-        return self.default(gotypes.decode(obj, self.type)[0])
+        return self.default(gotypes.decode(obj, self.type, stored=True)[0])
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         """What is wrong with a new object."""
         check = validation.table()[0].get((self.group, self.kind))
-        return check(obj) if check else []
+        found = check(obj) if check else []
+        if self.kind == "Pod" and not self.group and not found:
+            admission.check_overhead(obj)
+        return found
 
     def validate_update(self, new: Json, old: Json, subresource: str) -> list[FieldError]:
         """What is wrong with a change."""
@@ -86,11 +89,13 @@ class BuiltinRules(Rules):
         check = (status if subresource == "status" else main).get((self.group, self.kind))
         return check(new, old) if check else []
 
-    def allocate(self, obj: Json, old: Json | None, others: Callable[[], Iterable[Json]]) -> Json:
-        """Cluster IPs and node ports of services."""
-        if self.kind != "Service" or self.group:
+    def allocate(self, obj: Json, old: Json | None, others: Callable[..., Iterable[Json]]) -> Json:
+        """Cluster IPs and node ports of services; what admission takes from priority and runtime classes into new pods."""
+        if self.group or self.kind not in ("Service", "Pod"):
             return obj
-        return allocation.allocate(obj, old, others)
+        if self.kind == "Service":
+            return allocation.allocate(obj, old, others)
+        return admission.admit(obj, others) if old is None else obj
 
     def warnings(self, new: Json, old: Json | None, subresource: str) -> list[str]:
         """Texts for Warning headers."""

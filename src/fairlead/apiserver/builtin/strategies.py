@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ...objects.tree import Json, same
-from .. import statuses
-from . import quantity
+from . import admission, quantity
 from .defaults import filled
 
 if TYPE_CHECKING:
@@ -56,22 +55,7 @@ def at(obj: Json, place: str) -> Json:
 
 # --- pods
 
-_NOT_READY, _UNREACHABLE = "node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"
-_SYSTEM_PRIORITIES = {"system-cluster-critical": 2000000000, "system-node-critical": 2000001000}
-
-
-def _tolerates(tolerations: Json, taint: str) -> bool:
-    return any(one.get("key", "") in (taint, "") and one.get("effect", "") in ("NoExecute", "") for one in tolerations)
-
-
-def _with_tolerations(spec: Json) -> Json:
-    given = spec.get("tolerations") or []
-    added = [
-        {"key": taint, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
-        for taint in (_NOT_READY, _UNREACHABLE)
-        if not _tolerates(given, taint)
-    ]
-    return {**spec, "tolerations": [*given, *added]} if added else spec
+_NOT_READY = "node.kubernetes.io/not-ready"
 
 
 def quality_of_service(spec: Json) -> str:
@@ -95,16 +79,8 @@ def _counted(amounts: Json) -> dict[str, Json]:
 
 
 def _create_pod(pod: Json) -> Json:
-    spec = _with_tolerations(pod["spec"])
-    name, priority = pod["metadata"].get("name", ""), _SYSTEM_PRIORITIES.get(spec.get("priorityClassName", ""), 0)
-    if spec.get("priority") not in (None, priority):
-        text = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; "
-        text += f"priority admission controller computed {priority} from the given PriorityClass name"
-        raise statuses.forbidden("", "pods", name, text)
-    if spec.get("overhead"):
-        raise statuses.forbidden("", "pods", name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
-    spec = filled({**spec, "priority": priority}, preemptionPolicy="PreemptLowerPriority")
-    status: dict[str, Json] = {"phase": "Pending", "qosClass": quality_of_service(spec)}
+    spec = pod["spec"]
+    status: dict[str, Json] = {"phase": "Pending", "qosClass": (pod.get("status") or {}).get("qosClass") or quality_of_service(spec)}
     if spec.get("schedulingGates"):
         gated = {
             "type": "PodScheduled",
@@ -120,7 +96,7 @@ def _create_pod(pod: Json) -> Json:
 
 def _update_pod(new: Json, old: Json) -> Json:
     """Admission gives the default tolerations again, and the priority stays."""
-    spec = _with_tolerations(new["spec"])
+    spec = admission.with_tolerations(new["spec"])
     for name in ("priority", "preemptionPolicy"):
         if spec.get(name) is None and old["spec"].get(name) is not None:
             spec = {**spec, name: old["spec"][name]}
@@ -152,8 +128,26 @@ def _protected(finalizer: str, obj: Json) -> Json:
     return obj if finalizer in finalizers else {**obj, "metadata": {**obj["metadata"], "finalizers": [*finalizers, finalizer]}}
 
 
-def _normalised_sources(claim: Json) -> Json:
-    spec = claim["spec"]
+_SNAPSHOTS = "snapshot.storage.k8s.io"
+
+
+def _is_known_source(source: Json) -> bool:
+    group, kind = source.get("apiGroup") or "", source.get("kind", "")
+    return (group, kind) in (("", "PersistentVolumeClaim"), (_SNAPSHOTS, "VolumeSnapshot"))
+
+
+def _normalised_sources(claim: Json, old: Json | None = None) -> Json:
+    """Sources in other namespaces are behind a gate, sources of unknown kinds are only taken from dataSourceRef, and the two members agree."""
+    spec, before = claim["spec"], (old or {}).get("spec") or {}
+    if (spec.get("dataSourceRef") or {}).get("namespace") and not before.get("dataSourceRef"):
+        spec = with_member(spec, "dataSourceRef", None)
+    if (
+        spec.get("dataSource")
+        and not spec.get("dataSourceRef")
+        and not before.get("dataSource")
+        and not _is_known_source(spec["dataSource"])
+    ):
+        spec = with_member(spec, "dataSource", None)
     if spec.get("dataSource") and not spec.get("dataSourceRef"):
         spec = {**spec, "dataSourceRef": spec["dataSource"]}
     elif spec.get("dataSourceRef") and not spec.get("dataSource") and not spec["dataSourceRef"].get("namespace"):
@@ -231,6 +225,11 @@ def _update_daemon_set(new: Json, old: Json) -> Json:
     return _template_generation(new, number + 1 if moved else number)
 
 
+def _ungated_driver(driver: Json) -> Json:
+    """Volume limit scaling is behind a feature gate that is off by default."""
+    return with_member(driver, "spec", with_member(driver["spec"], "preventPodSchedulingIfMissing", None))
+
+
 def _ungated_lease(lease: Json) -> Json:
     """Coordinated leader election is behind a feature gate that is off by default."""
     spec = {name: value for name, value in lease["spec"].items() if name not in ("strategy", "preferredHolder")}
@@ -254,9 +253,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "Pod"): Strategy(
         generation=_SPEC, delete_returns_object=True, create=_create_pod, update=_update_pod, update_status=_update_pod_status
     ),
-    ("", "PersistentVolumeClaim"): Strategy(
-        delete_returns_object=True, create=_create_claim, update=lambda new, old: _normalised_sources(new)
-    ),
+    ("", "PersistentVolumeClaim"): Strategy(delete_returns_object=True, create=_create_claim, update=_normalised_sources),
     ("", "PersistentVolume"): Strategy(delete_returns_object=True, create=_create_volume),
     ("", "Node"): Strategy(drops_status=False, create=_create_node),
     ("", "LimitRange"): Strategy(create_on_update=True),
@@ -284,7 +281,7 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("rbac.authorization.k8s.io", "ClusterRole"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): Strategy(create_on_update=True),
     ("storage.k8s.io", "StorageClass"): Strategy(delete_returns_object=True),
-    ("storage.k8s.io", "CSIDriver"): Strategy(unconditional_update=False, delete_returns_object=True),
+    ("storage.k8s.io", "CSIDriver"): Strategy(unconditional_update=False, delete_returns_object=True, create=_ungated_driver),
     ("storage.k8s.io", "CSINode"): Strategy(unconditional_update=False, delete_returns_object=True),
     ("storage.k8s.io", "CSIStorageCapacity"): Strategy(unconditional_update=False),
     ("storage.k8s.io", "VolumeAttachment"): Strategy(unconditional_update=False, delete_returns_object=True),
@@ -297,11 +294,12 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
 
 def prepare_create(obj: Json, strategy: Strategy, has_status: bool) -> Json:
     """The object as a create stores it."""
-    if has_status and strategy.drops_status:
-        obj = with_member(obj, "status", None)
     if strategy.generation or strategy.first_generation:
         obj = {**obj, "metadata": {**obj["metadata"], "generation": 1}}
-    return strategy.create(obj) if strategy.create else obj
+    made = strategy.create(obj) if strategy.create else obj
+    if has_status and strategy.drops_status and made.get("status") is obj.get("status"):
+        return with_member(made, "status", None)
+    return made
 
 
 def prepare_update(new: Json, old: Json, strategy: Strategy, has_status: bool) -> Json:

@@ -39,6 +39,10 @@ def warnings(group: str, kind: str, new: Json, old: Json | None) -> list[str]:
         return found if old is not None else found + _pod_spec(new["spec"], "")
     if (group, kind) == ("", "Service"):
         return found + _service(new["spec"])
+    if (group, kind) == ("networking.k8s.io", "Ingress") and old is None:
+        annotation = "kubernetes.io/ingress.class"
+        if annotation in (new["metadata"].get("annotations") or {}):
+            found.append(f"annotation \"{annotation}\" is deprecated, please use 'spec.ingressClassName' instead")
     place = _TEMPLATES.get((group, kind))
     if place and (old is None or old["metadata"].get("generation") != new["metadata"].get("generation")):
         template = new

@@ -52,7 +52,7 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     kind = call.kind
     meta = {**metadata.of(new), "uid": call.machine.ids.uid(), "creationTimestamp": call.machine.now()}
     given = meta.pop("resourceVersion", None)
-    new = kind.rules.allocate({**new, "metadata": meta}, None, call.table.objects)
+    new = kind.rules.allocate({**new, "metadata": meta}, None, call.stored)
     new = kind.rules.prepare_create(new)
     errors = _type_errors(call, new) or [*_create_errors(call, new)]
     if errors:
@@ -87,7 +87,7 @@ def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, 
     kind, rules = call.kind, call.kind.rules
     new = _locked(call, live, new)
     if not subresource:
-        new = rules.allocate(new, live, call.table.objects)
+        new = rules.allocate(new, live, call.stored)
     new = _carried(rules.prepare_update(new, live, subresource), live)
     errors = _update_errors(call, new, live, subresource)
     if errors:

@@ -34,7 +34,9 @@ def cluster_role(obj: Json) -> list[FieldError]:
         detail = "at least one clusterRoleSelector required if aggregationRule is non-nil"
         return [*found, required("aggregationRule.clusterRoleSelectors", detail)]
     for index, selector in enumerate(selectors):
-        found += label_selector(selector, f"aggregationRule.clusterRoleSelectors[{index}]")
+        where = f"aggregationRule.clusterRoleSelectors[{index}]"
+        wrong = label_selector(selector, where)
+        found += [*wrong, invalid(where, None, "invalid label selector.")] if wrong else []
     return found
 
 

@@ -38,6 +38,10 @@ def claim(obj: Json) -> list[FieldError]:
         found += texts("spec.storageClassName", spec["storageClassName"], names.dns_subdomain(spec["storageClassName"]))
     if spec.get("volumeMode") not in (None, "Block", "Filesystem"):
         found.append(not_supported("spec.volumeMode", spec["volumeMode"], ("Block", "Filesystem")))
+    if spec.get("volumeAttributesClassName"):
+        found += texts(
+            "spec.volumeAttributesClassName", spec["volumeAttributesClassName"], names.dns_subdomain(spec["volumeAttributesClassName"])
+        )
     return found
 
 

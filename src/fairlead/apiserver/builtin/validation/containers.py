@@ -397,7 +397,9 @@ def seccomp(profile: Json, at: str) -> list[FieldError]:
     if profile is None:
         return []
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
-    found = [] if kind in _SECCOMP else [not_supported(f"{at}.type", kind, _SECCOMP)]
+    found = [] if kind else [required(f"{at}.type", "type is required when seccompProfile is set")]
+    if kind and kind not in _SECCOMP:
+        found.append(not_supported(f"{at}.type", kind, _SECCOMP))
     if kind == "Localhost":
         where = f"{at}.localhostProfile"
         found += volumes.descending(local, where) if local is not None else [required(where, "must be set when seccomp type is Localhost")]

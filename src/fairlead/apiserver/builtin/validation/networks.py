@@ -117,8 +117,15 @@ def ingress_class(obj: Json) -> list[FieldError]:
         return [FieldError("FieldValueTooLong", "spec.controller", "", "may not be more than 250 bytes")]
     domain, slash, path = controller.partition("/")
     if not (slash and domain and path):
-        return [invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    return texts("spec.controller", domain, names.dns_subdomain(domain))
+        found = [invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    else:
+        found = texts("spec.controller", domain, names.dns_subdomain(domain))
+    parameters = obj["spec"].get("parameters")
+    return (
+        found
+        if parameters is None
+        else found + [required(f"spec.parameters.{name}") for name in ("kind", "name") if not parameters.get(name)]
+    )
 
 
 def ingress_class_update(new: Json, old: Json) -> list[FieldError]:

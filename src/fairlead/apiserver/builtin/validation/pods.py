@@ -79,7 +79,16 @@ def pod_spec(spec: Json, at: str, *, is_pod: bool) -> list[FieldError]:
         found += texts(f"{at}.priorityClassName", spec["priorityClassName"], names.dns_subdomain(spec["priorityClassName"]))
     if spec.get("runtimeClassName") is not None:
         found += texts(f"{at}.runtimeClassName", spec["runtimeClassName"], names.dns_subdomain(spec["runtimeClassName"]))
-    return found
+    return found + _operating_system(spec.get("os"), f"{at}.os")
+
+
+def _operating_system(system: Json, at: str) -> list[FieldError]:
+    if system is None:
+        return []
+    name = system.get("name", "")
+    if not name:
+        return [required(f"{at}.name", "cannot be empty")]
+    return [] if name in ("linux", "windows") else [not_supported(at, name, ("linux", "windows"))]
 
 
 def _host_network(spec: Json, at: str, *, is_pod: bool) -> list[FieldError]:
@@ -135,6 +144,10 @@ def _affinity(affinity: Json, at: str) -> list[FieldError]:
     must = (affinity.get("nodeAffinity") or {}).get(_REQUIRED)
     if must is not None and not must.get("nodeSelectorTerms"):
         found.append(required(f"{at}.nodeAffinity.{_REQUIRED}.nodeSelectorTerms", "must have at least one node selector term"))
+    for index, weighted in enumerate((affinity.get("nodeAffinity") or {}).get(_PREFERRED) or ()):
+        if not 0 < weighted.get("weight", 0) <= 100:
+            where = f"{at}.nodeAffinity.{_PREFERRED}[{index}].weight"
+            found.append(invalid(where, weighted.get("weight", 0), "must be in the range 1-100"))
     for member in ("podAffinity", "podAntiAffinity"):
         rules = affinity.get(member) or {}
         for index, term in enumerate(rules.get(_REQUIRED) or ()):
@@ -204,6 +217,11 @@ def _spread(constraints: Json, at: str) -> list[FieldError]:
         action = constraint.get("whenUnsatisfiable", "")
         if action not in ("DoNotSchedule", "ScheduleAnyway"):
             found.append(not_supported(f"{where}.whenUnsatisfiable", action, ("DoNotSchedule", "ScheduleAnyway")))
+        found += [
+            not_supported(f"{where}.{policy}", constraint[policy], ("Honor", "Ignore"))
+            for policy in ("nodeAffinityPolicy", "nodeTaintsPolicy")
+            if constraint.get(policy) not in (None, "Honor", "Ignore")
+        ]
         key = (constraint.get("topologyKey"), action)
         if any((other.get("topologyKey"), other.get("whenUnsatisfiable", "")) == key for other in constraints[index + 1 :]):
             found.append(duplicate(f"{where}.{{topologyKey, whenUnsatisfiable}}", f"{{{key[0] or ''}, {action}}}"))

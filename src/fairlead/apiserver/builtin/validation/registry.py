@@ -41,6 +41,8 @@ CREATE: dict[tuple[str, str], Create] = {
     ("autoscaling", "HorizontalPodAutoscaler"): scaling.autoscaler,
     ("storage.k8s.io", "StorageClass"): claims.storage_class,
     ("scheduling.k8s.io", "PriorityClass"): scaling.priority_class,
+    ("node.k8s.io", "RuntimeClass"): scaling.runtime_class,
+    (_APPS, "ControllerRevision"): scaling.controller_revision,
     ("discovery.k8s.io", "EndpointSlice"): scaling.endpoint_slice,
 }
 UPDATE: dict[tuple[str, str], Update] = {
@@ -70,6 +72,8 @@ UPDATE: dict[tuple[str, str], Update] = {
     ("autoscaling", "HorizontalPodAutoscaler"): scaling.autoscaler_update,
     ("storage.k8s.io", "StorageClass"): claims.storage_class_update,
     ("scheduling.k8s.io", "PriorityClass"): scaling.priority_class_update,
+    ("node.k8s.io", "RuntimeClass"): scaling.runtime_class_update,
+    (_APPS, "ControllerRevision"): scaling.controller_revision_update,
 }
 UPDATE_STATUS: dict[tuple[str, str], Update] = {
     (_CORE, "Service"): services.service_status,

@@ -223,6 +223,24 @@ def priority_class_update(new: Json, old: Json) -> list[FieldError]:
     return found + immutable(new.get("preemptionPolicy"), old.get("preemptionPolicy"), "preemptionPolicy")
 
 
+def runtime_class(obj: Json) -> list[FieldError]:
+    handler = obj.get("handler", "")
+    return texts("handler", handler, names.dns_label(handler)) if handler else [required("handler")]
+
+
+def runtime_class_update(new: Json, old: Json) -> list[FieldError]:
+    return immutable(new.get("handler", ""), old.get("handler", ""), "handler")
+
+
+def controller_revision(obj: Json) -> list[FieldError]:
+    found = [] if obj.get("data") is not None else [required("data", "data is mandatory")]
+    return found + not_negative(obj.get("revision", 0), "revision")
+
+
+def controller_revision_update(new: Json, old: Json) -> list[FieldError]:
+    return controller_revision(new) + immutable(new.get("data"), old.get("data"), "data")
+
+
 def endpoint_slice(obj: Json) -> list[FieldError]:
     kind = obj.get("addressType", "")
     if not kind:

@@ -213,7 +213,7 @@ def _traffic(spec: Json) -> list[FieldError]:
     if inside not in (None, "Cluster", "Local"):
         found.append(not_supported("spec.internalTrafficPolicy", inside, ("Cluster", "Local")))
     distribution = spec.get("trafficDistribution")
-    known = ("PreferClose", "PreferSameNode", "PreferSameZone")
+    known = ("PreferClose", "PreferSameZone", "PreferSameNode")
     if distribution is not None and distribution not in known:
         found.append(not_supported("spec.trafficDistribution", distribution, known))
     return found
