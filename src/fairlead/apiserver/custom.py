@@ -16,7 +16,7 @@ from ..objects.schema.default import default
 from ..objects.schema.model import Schema
 from ..objects.schema.parse import parse_schema
 from ..objects.schema.validate import validate
-from ..objects.tree import ABSENT, Absent, lookup, same
+from ..objects.tree import ABSENT, Absent, same
 from . import metadata
 from .kinds import DecodingRefused, Kind, Rules, ScalePaths, Version
 
@@ -229,15 +229,33 @@ def _scale_errors(obj: Json, scale: ScalePaths | None, *, spec: bool) -> list[Fi
     errors = _replica_errors(obj, scale.spec_replicas) if spec else []
     errors += _replica_errors(obj, scale.status_replicas)
     if scale.label_selector:
-        selector = lookup(obj, scale.label_selector.removeprefix(".").split("."))
-        if selector is not ABSENT and not isinstance(selector, str):
-            text = f"{scale.label_selector} accessor error: {_accessor(selector, 'string')}"
-            errors.append(fielderrors.invalid(scale.label_selector, "", text))
+        selector, problem = _nested(obj, scale.label_selector)
+        if not problem and selector is not ABSENT and not isinstance(selector, str):
+            problem = f"{scale.label_selector} accessor error: {_accessor(selector, 'string')}"
+        if problem:
+            errors.append(fielderrors.invalid(scale.label_selector, "", problem))
     return errors
 
 
+def _nested(obj: Json, path: str) -> tuple[Json | Absent, str]:
+    """The value at a dotted path, or why there can be none."""
+    at = ""
+    for step in path.removeprefix(".").split("."):
+        at += f".{step}"
+        if obj is None:
+            return ABSENT, ""
+        if not isinstance(obj, dict):
+            return ABSENT, f"{at} accessor error: {_accessor(obj, 'map[string]interface{}')}"
+        if step not in obj:
+            return ABSENT, ""
+        obj = obj[step]
+    return obj, ""
+
+
 def _replica_errors(obj: Json, path: str) -> list[FieldError]:
-    value = lookup(obj, path.removeprefix(".").split("."))
+    value, problem = _nested(obj, path)
+    if problem:
+        return [fielderrors.invalid(path, 0, problem)]
     if value is ABSENT:
         return []
     if type(value) is not int:
@@ -250,8 +268,4 @@ def _replica_errors(obj: Json, path: str) -> list[FieldError]:
 
 
 def _accessor(value: Json, expected: str) -> str:
-    names = {str: "string", bool: "bool", float: "float64", int: "int64", dict: "map[string]interface {}", list: "[]interface {}"}
-    shown = {True: "true", False: "false"}[value] if isinstance(value, bool) else value
-    if isinstance(shown, float):
-        shown = gotext.number(shown)
-    return f"{shown} is of the type {names.get(type(value), '<nil>')}, expected {expected}"
+    return f"{gotext.plain(value)} is of the type {gotext.type_name(value)}, expected {expected}"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..objects import gotext
 from ..objects.apply import managed as entries
 from ..objects.apply import operations
 from ..objects.apply.conflicts import ApplyConflict, ApplyFailed
@@ -101,9 +102,16 @@ def with_managed(obj: Json, after: Managed) -> Json:
 
 def applied(call: Call, options: Options, live: Json, current: Managed, patch: Json) -> tuple[Json, Managed]:
     """What an apply makes of the live object, ABSENT when there is none, and who owns what then."""
-    refusal = operations.refused_patch(patch, api_version=call.api_version, kind=call.kind.kind)
+    said = {name: patch[name] if isinstance(patch.get(name), str) else "" for name in ("apiVersion", "kind")}
+    refusal = operations.refused_patch({**patch, **said}, api_version=call.api_version, kind=call.kind.kind)
     if refusal:
         raise statuses.bad_request(refusal)
+    meta = patch.get("metadata")
+    if meta is not None and not isinstance(meta, dict):
+        group, _, version = call.api_version.rpartition("/")
+        place = f"/; {group}/{version}, Kind={call.kind.kind}"
+        text = f".metadata: expected map, got {gotext.pointed(meta)}"
+        raise statuses.status(500, "", f"failed to create typed patch object ({place}): {text}")
     subresource = call.route.subresource
     try:
         new, after = operations.applied(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from ...objects import gojson
+from ...objects import gojson, gotext
 from .. import crds, ownership, statuses
 from .. import options as query
 from ..metadata import FOREGROUND, ORPHAN
@@ -235,7 +235,13 @@ def _body(call: Call) -> Json:
         return {}
     if not isinstance(tree, dict):
         raise statuses.bad_request(not_an_object(tree))
-    kind, version = tree.get("kind", "DeleteOptions"), tree.get("apiVersion", "v1")
+    for name in ("apiVersion", "kind"):
+        if not isinstance(tree.get(name) or "", str):
+            found = gotext.type_name(tree[name])
+            shown = {"[]interface {}": "array", "map[string]interface {}": "object", "bool": "bool"}.get(found, "number")
+            text = f"json: cannot unmarshal {shown} into Go struct field .{name} of type string"
+            raise statuses.bad_request(f"couldn't get version/kind; json parse error: {text}")
+    kind, version = tree.get("kind") or "DeleteOptions", tree.get("apiVersion") or "v1"
     if kind != "DeleteOptions":
         text = f'no kind "{kind}" is registered for version "{version}" in scheme "pkg/runtime/scheme.go:111"'
         raise statuses.bad_request(text)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ...objects import fielderrors, gojson, gotext, jsonpatch, mergepatch
+from ...objects import fielderrors, gojson, gotext, jsonpatch, mergepatch, patchtext
 from ...objects.apply.managed import NOBODY
 from ...objects.tree import ABSENT
 from ...wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
@@ -58,16 +58,41 @@ def _media_type(call: Call) -> str:
 
 def _patched(call: Call, entry: Entry, live: Json, media_type: str, opts: Options) -> tuple[Json, Managed]:
     if media_type == JSON_PATCH:
-        tree, complaints = _json_patched(call, live, opts)
+        tree, complaints = json_patched(call, live, opts)
     elif media_type == MERGE_PATCH:
-        tree, complaints = _merge_patched(call, live, opts)
+        tree, complaints = merge_patched(call, live, opts)
     else:
         tree, complaints = _strategic_patched(call, live, opts)
-    shown = None if media_type != STRATEGIC_MERGE_PATCH else _go_text(gojson.decode(call.request.body) or {})
-    new = _decoded(call, tree, live, complaints, opts, shown)
+    new = _decoded(call, tree, live, complaints, opts, _Quoted(call, live, media_type))
     subresource = call.route.subresource
     new, managed = ownership.updated(call, opts, live, ownership.of(entry), new, subresource)
     return _checked(call, new), managed
+
+
+class _Quoted:
+    """What a refusal of the patched object quotes: the text that the server's patch library leaves, or the strategic patch itself."""
+
+    def __init__(self, call: Call, live: Json, media_type: str) -> None:
+        self._body = call.request.body
+        self._live = live
+        self._media_type = media_type
+
+    @property
+    def strategic(self) -> bool:
+        """Whether the patch is a strategic one, which is not applied to text."""
+        return self._media_type == STRATEGIC_MERGE_PATCH
+
+    @property
+    def text(self) -> str:
+        """The quoted text. Slow: made when it is shown."""
+        if self.strategic:
+            return gotext.plain(gojson.decode(self._body) or {})
+        after = patchtext.after_json_patch if self._media_type == JSON_PATCH else patchtext.after_merge_patch
+        return after(self._body, self._live).decode(errors="replace")
+
+    def refused(self, error: str) -> statuses.Refusal:
+        """A 422 that quotes it."""
+        return statuses.invalid("", "", "", [fielderrors.invalid("patch", self.text, error)])
 
 
 def _checked(call: Call, new: Json) -> Json:
@@ -76,10 +101,15 @@ def _checked(call: Call, new: Json) -> Json:
     return metadata.without_duplicate_owners(new, call.warn, late=True)
 
 
-def _json_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+def json_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+    """The live object after the JSON patch in the body, and what is wrong with the patch without stopping it."""
     try:
-        patch = jsonpatch.parse(call.request.body, strict=opts.field_validation != "Ignore")
-        return jsonpatch.apply(patch, live), list(patch.strict_errors)
+        strict = opts.field_validation != "Ignore"
+        patch = jsonpatch.parse(call.request.body, strict=strict)
+        tree, complaints = jsonpatch.apply(patch, live), list(patch.strict_errors)
+        if strict and gojson.duplicates(call.request.body):
+            complaints += gojson.duplicates(patchtext.after_json_patch(call.request.body, live))
+        return tree, complaints
     except jsonpatch.PatchError as error:
         if error.code == 413:
             raise statuses.patch_too_large(error.message) from None
@@ -90,26 +120,13 @@ def _json_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str
         raise statuses.internal_error(error.message) from None
 
 
-def _merge_body(call: Call, opts: Options) -> tuple[Json, list[str]]:
-    """The body of a merge patch, and its duplicate fields."""
-    body = call.request.body
-    strict = opts.field_validation != "Ignore"
+def merge_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
+    """The live object after the merge patch in the body, and the patch's duplicate fields."""
     try:
-        patch = gojson.decode(body)
-    except gojson.DecodeError as error:
-        raise statuses.bad_request(f"error decoding patch: {error.message}" if strict else "Invalid JSON Patch") from None
-    if patch is None or (not strict and not isinstance(patch, (dict, list))):
-        raise statuses.bad_request("Invalid JSON Patch")
-    if strict and not isinstance(patch, dict):
-        found = _GO_NAMES[type(patch)]
-        text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
-        raise statuses.bad_request(f"error decoding patch: {text}")
-    return patch, (gojson.duplicates(body, patch) if strict else [])
-
-
-def _merge_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
-    patch, doubled = _merge_body(call, opts)
-    return (mergepatch.apply(live, patch) if isinstance(patch, dict) else patch), doubled
+        patch = mergepatch.parse(call.request.body, strict=opts.field_validation != "Ignore")
+    except mergepatch.PatchError as error:
+        raise statuses.bad_request(error.message) from None
+    return mergepatch.apply(live, patch.value), list(patch.strict_errors)
 
 
 def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]]:
@@ -135,62 +152,56 @@ def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, lis
         raise (statuses.bad_request(message) if code == 400 else statuses.status(code, "", message)) from None
 
 
-def _go_text(tree: Json) -> str:
-    """A tree as Go's %+v prints a map: what refusals of strategic merge patches quote."""
-    if isinstance(tree, dict):
-        return f"map[{' '.join(f'{name}:{_go_text(tree[name])}' for name in sorted(tree))}]"
-    if isinstance(tree, list):
-        return f"[{' '.join(map(_go_text, tree))}]"
-    if tree is None:
-        return "<nil>"
-    if isinstance(tree, bool):
-        return "true" if tree else "false"
-    return tree if isinstance(tree, str) else gotext.number(tree)
-
-
-def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options, shown: str | None = None) -> Json:
+def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options, quoted: _Quoted) -> Json:
     """The patched tree as the kind holds it; what it shares with the live object was decoded before."""
     kind = call.kind
     if tree is live and not complaints:
         return tree
     if tree is not None and not isinstance(tree, dict):
-        raise _refused(tree, not_an_object(tree))
+        raise quoted.refused(not_an_object(tree))
     tree = tree or {}
-    if kind.custom and not tree.get("kind"):
-        raise _refused(tree, f"Object 'Kind' is missing in '{gojson.encode(tree).decode()}'")
-    if not isinstance(tree.get("apiVersion", ""), str) or not isinstance(tree.get("kind", ""), str):
-        name = "apiVersion" if not isinstance(tree.get("apiVersion", ""), str) else "kind"
-        found = "object" if isinstance(tree[name], dict) else _GO_NAMES.get(type(tree[name]), "null")
-        text = f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
-        raise _refused(tree, f"couldn't get version/kind; json parse error: {text}")
-    if not kind.custom:
-        tree = _retyped(call, tree, strategic=shown is not None)
+    _check_type_members(tree, quoted)
+    if kind.custom:
+        if not tree.get("kind"):
+            raise quoted.refused(f"Object 'Kind' is missing in '{quoted.text}'")
+    else:
+        tree = _retyped(call, tree, quoted)
     try:
         new, unknown = kind.rules.decode(tree, call.version, live)
     except DecodingRefused as error:
-        raise _refused(tree, str(error), shown) from None
+        raise quoted.refused(str(error)) from None
     if opts.field_validation != "Ignore":
-        complaints = complaints + [f"unknown field {gotext.quoted(path)}" for path in unknown]
-        if complaints and opts.field_validation == "Strict":
-            raise _refused(tree, f"strict decoding error: {', '.join(complaints)}", shown)
-        for text in complaints:
-            call.warn(text)
+        _complain(call, [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)], opts, quoted)
+    if kind.custom and not new.get("apiVersion"):
+        raise statuses.internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return kind.rules.redefault(new, live)
 
 
-def _retyped(call: Call, tree: Json, *, strategic: bool) -> Json:
+def _check_type_members(tree: Json, quoted: _Quoted) -> None:
+    for name in ("apiVersion", "kind"):
+        value = tree.get(name)
+        if value is not None and not isinstance(value, str):
+            found = "object" if isinstance(value, dict) else _GO_NAMES[type(value)]
+            text = f"json: cannot unmarshal {found} into Go struct field .{name} of type string"
+            raise quoted.refused(f"couldn't get version/kind; json parse error: {text}")
+
+
+def _complain(call: Call, complaints: list[str], opts: Options, quoted: _Quoted) -> None:
+    """Warns of what strict decoding refuses, or refuses it."""
+    if complaints and opts.field_validation == "Strict":
+        raise quoted.refused(f"strict decoding error: {', '.join(complaints)}")
+    for text in complaints:
+        call.warn(text)
+
+
+def _retyped(call: Call, tree: Json, quoted: _Quoted) -> Json:
     """The tree with the type of the kind: a built-in kind's may be left out, and a strategic patch cannot change it."""
     api_version, kind = tree.get("apiVersion") or call.api_version, tree.get("kind") or call.kind.kind
     if (api_version, kind) == (tree.get("apiVersion"), tree.get("kind")) == (call.api_version, call.kind.kind):
         return tree
-    if not strategic and (api_version, kind) != (call.api_version, call.kind.kind):
-        raise _refused(tree, wrong_type(call, api_version, kind))
+    if not quoted.strategic and (api_version, kind) != (call.api_version, call.kind.kind):
+        raise quoted.refused(wrong_type(call, api_version, kind))
     return {**tree, "apiVersion": call.api_version, "kind": call.kind.kind}
-
-
-def _refused(tree: Json, error: str, shown: str | None = None) -> statuses.Refusal:
-    value = gojson.encode(tree).decode() if shown is None else shown
-    return statuses.invalid("", "", "", [fielderrors.invalid("patch", value, error)])
 
 
 def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING
 
-from ...objects import fielderrors, gojson, jsonpatch, mergepatch
+from ...objects import fielderrors, gojson, gotext
 from ...objects.apply import operations
 from ...objects.apply.managed import Entry, Managed, Owner
 from ...objects.fieldset import FieldSet
@@ -12,12 +13,16 @@ from ...objects.schema.model import Schema
 from ...objects.tree import ABSENT, lookup, replaced
 from ...wire import APPLY_PATCH, JSON_PATCH
 from .. import metadata, options, ownership, statuses
+from ..builtin import gotypes
+from ..kinds import DecodingRefused
 from . import writing
-from .bodies import media
+from .bodies import media, not_an_object, summary
 from .get import find
-from .patch import CUSTOM_TYPES
+from .patch import CUSTOM_TYPES, json_patched, merge_patched
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from ...objects.tree import Json
     from ...wire import Answer
     from ..call import Call
@@ -27,6 +32,8 @@ if TYPE_CHECKING:
 
 
 _SCALE = "autoscaling/v1"
+#: What stands for replicas that an object does not have, while its Scale is patched.
+_UNSET = -(2**31)
 _IN_SCALE = FieldSet.of(("spec", "replicas"))
 _SCHEMA = Schema(
     type="object",
@@ -50,7 +57,9 @@ def handle(call: Call) -> Answer:
     if entry is None:
         raise call.not_found()
     current = scale_of(call, call.view(entry), lenient=True)
-    wanted = _put(call) if call.route.verb == "update" else _patched(call, current)
+    if call.kind.custom and lookup(call.view(entry), _steps(_paths(call).spec_replicas)) is ABSENT:
+        current = {**current, "spec": {"replicas": _UNSET}}
+    wanted = _put(call, opts) if call.route.verb == "update" else _patched(call, current, opts)
     metadata.check_name(wanted, call.route.name)
     metadata.in_namespace(wanted, call.route.namespace)
     return call.answer(200, scale_of(call, call.view(_written(call, entry, wanted, opts)), lenient=True))
@@ -99,19 +108,68 @@ def _steps(path: str) -> list[str]:
     return path.removeprefix(".").split(".")
 
 
-def _put(call: Call) -> Json:
+def _put(call: Call, opts: Options) -> Json:
     media(call)
+    body = call.request.body
     try:
-        tree = gojson.decode(call.request.body)
+        tree = gojson.decode(body)
     except gojson.DecodeError as error:
-        text = f"couldn't get version/kind; json parse error: {error.message}"
-        raise statuses.bad_request(f"the object provided is unrecognized (must be of type Scale): {text}") from None
-    if not isinstance(tree, dict):
-        tree = {}
-    if tree.get("apiVersion", "autoscaling/v1") != "autoscaling/v1" or tree.get("kind", "Scale") != "Scale":
-        given = tree.get("apiVersion", "")
-        raise statuses.bad_request(f"the API version in the data ({given}) does not match the expected API version (autoscaling/v1)")
-    return tree
+        raise _unrecognized(f"couldn't get version/kind; json parse error: {error.message}", body) from None
+    if tree is not None and not isinstance(tree, dict):
+        raise _unrecognized(not_an_object(tree), body)
+    tree = {"apiVersion": _SCALE, "kind": "Scale", **(tree or {})}
+
+    def refused(text: str) -> statuses.Refusal:
+        if call.kind.custom:
+            return statuses.bad_request('no kind is registered for the type v1.Scale in scheme "pkg/runtime/scheme.go:111"')
+        return statuses.bad_request(f'Scale in version "v1" cannot be handled as a Scale: {text}')
+
+    if not isinstance(tree["apiVersion"], str) or not isinstance(tree["kind"], str):
+        raise refused("")
+    if (tree["apiVersion"], tree["kind"]) != (_SCALE, "Scale"):
+        given = tree["apiVersion"]
+        raise statuses.bad_request(f"the API version in the data ({given}) does not match the expected API version ({_SCALE})")
+    return _decoded(call, tree, gojson.duplicates(body, tree), opts, refused)
+
+
+def _unrecognized(text: str, body: bytes) -> statuses.Refusal:
+    return statuses.bad_request(f"the object provided is unrecognized (must be of type Scale): {text} ({summary(body)})")
+
+
+@cache
+def _go_type() -> gotypes.StructType:
+    """Scale is no kind of its own, so its struct is put together here, of structs that kinds have."""
+
+    def struct(name: str, **members: tuple[str, gotypes.Type, str]) -> gotypes.StructType:
+        made = gotypes.StructType(f"autoscaling/v1.{name}", f"v1.{name}")
+        for key, (omit, type_, place) in members.items():
+            made.members[key] = member = gotypes.Member(key, omit, type_, place or key, name, ABSENT)
+            if not omit:
+                made.always.append(member)
+        return made
+
+    int32, string = gotypes.parse("int32"), gotypes.parse("string")
+    spec = struct("ScaleSpec", replicas=("e", int32, ""))
+    status = struct("ScaleStatus", replicas=("", int32, ""), selector=("e", string, ""))
+    meta = gotypes.struct("meta/v1.ObjectMeta")
+    return struct(
+        "Scale", apiVersion=("e", string, ""), kind=("e", string, ""), metadata=("", meta, ""), spec=("", spec, ""), status=("", status, "")
+    )
+
+
+def _decoded(call: Call, tree: Json, complaints: list[str], opts: Options, refused: Callable[[str], statuses.Refusal]) -> Json:
+    """The Scale through its Go type; unknown fields are warned of or refused."""
+    try:
+        scale, unknown = gotypes.decode(tree, _go_type())
+    except DecodingRefused as error:
+        raise refused(str(error)) from None
+    if opts.field_validation != "Ignore":
+        complaints = [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)]
+        if complaints and opts.field_validation == "Strict":
+            raise refused(f"strict decoding error: {', '.join(complaints)}")
+        for text in complaints:
+            call.warn(text)
+    return scale
 
 
 def _check_patch_type(call: Call) -> None:
@@ -122,16 +180,18 @@ def _check_patch_type(call: Call) -> None:
         raise statuses.unsupported_media_type(CUSTOM_TYPES)
 
 
-def _patched(call: Call, current: Json) -> Json:
-    body = call.request.body
-    try:
-        if call.request.content_type.startswith(JSON_PATCH):
-            return jsonpatch.apply(jsonpatch.parse(body), current)
-        return mergepatch.apply(current, gojson.decode(body))
-    except gojson.DecodeError as error:
-        raise statuses.bad_request(f"error decoding patch: {error.message}") from None
-    except jsonpatch.PatchError as error:
-        raise (statuses.failed_test() if error.code == 422 else statuses.bad_request(error.message)) from None
+def _patched(call: Call, current: Json, opts: Options) -> Json:
+    if call.request.content_type.startswith(JSON_PATCH):
+        tree, complaints = json_patched(call, current, opts)
+    else:
+        tree, complaints = merge_patched(call, current, opts)
+
+    def refused(text: str) -> statuses.Refusal:
+        return statuses.invalid("", "", "", [fielderrors.invalid("patch", gojson.encode(tree).decode(), text)])
+
+    if not isinstance(tree, dict):
+        raise refused(not_an_object(tree))
+    return _decoded(call, tree, complaints, opts, refused)
 
 
 def _written(call: Call, entry: Stored, wanted: Json, opts: Options) -> Stored:
@@ -139,16 +199,12 @@ def _written(call: Call, entry: Stored, wanted: Json, opts: Options) -> Stored:
     paths, live = _paths(call), call.view(entry)
     spec = wanted.get("spec") or {}
     replicas = spec.get("replicas", 0) if isinstance(spec, dict) else 0
-    if type(replicas) is not int and replicas is not None:
-        found = {str: "string", bool: "bool", list: "array", dict: "object"}.get(type(replicas), "number")
-        text = f"json: cannot unmarshal {found} into Go struct field ScaleSpec.spec.replicas of type int32"
-        raise statuses.bad_request(f'Scale in version "v1" cannot be handled as a Scale: {text}')
     if not call.kind.custom and replicas is not None and replicas < 0:
         error = fielderrors.invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise statuses.invalid("autoscaling", "Scale", call.route.name, [error])
-    steps = _steps(paths.spec_replicas)
-    missing = lookup(live, steps) is ABSENT
-    new = live if (missing and not replicas) else replaced(live, steps, replicas or 0)
+    if replicas == _UNSET:
+        raise statuses.bad_request(f'the spec replicas field "{paths.spec_replicas}" cannot be empty')
+    new = replaced(live, _steps(paths.spec_replicas), replicas or 0)
     version = metadata.of(wanted).get("resourceVersion")
     if version:
         new = metadata.with_metadata(new, resourceVersion=version)
