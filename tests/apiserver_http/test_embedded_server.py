@@ -189,3 +189,21 @@ def test_large_answers_are_compressed_for_who_asks(server: EmbeddedServer) -> No
     connection.close()
     assert encodings == ["gzip", None, None]
     assert gzip.decompress(bodies[0]) == bodies[1]
+
+
+def test_a_watched_table_has_its_columns_once(server: EmbeddedServer) -> None:
+    """Only the first event of a watch in table form carries the columns; bookmarks are tables too."""
+    inside = server.transport()
+    for name in ("a", "b"):
+        inside.send(request_of("POST", GADGETS, {**GADGET, "metadata": {"name": name}}))
+    query = "watch=1&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    connection.request("GET", f"{GADGETS}?{query}", headers={"Accept": "application/json;as=Table;v=v1;g=meta.k8s.io"})
+    watch = connection.getresponse()
+    first, second, bookmark = (json.loads(watch.readline()) for _ in range(3))
+    connection.close()
+    assert [column["name"] for column in first["object"]["columnDefinitions"]] == ["Name", "Size", "Ready", "Age"]
+    assert second["object"]["columnDefinitions"] is None
+    assert second["object"]["rows"][0]["cells"][:2] == ["b", 1]
+    assert (bookmark["type"], bookmark["object"]["kind"]) == ("BOOKMARK", "Table")
+    assert bookmark["object"]["rows"][0]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}

@@ -30,7 +30,7 @@ _PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 class Call:
     """A resource request and everything that was found out about it."""
 
-    __slots__ = ("_output", "kind", "machine", "request", "route", "user", "version", "warnings")
+    __slots__ = ("_headed", "_output", "kind", "machine", "request", "route", "user", "version", "warnings")
 
     def __init__(self, machine: Machine, request: Request, route: Route, kind: Kind, version: Version, user: User) -> None:
         self.machine = machine
@@ -41,6 +41,8 @@ class Call:
         self.user = user
         self.warnings: list[str] = []
         self._output: Output | None = None
+        #: Whether a Table of this watch has gone out: only the first carries the columns.
+        self._headed = False
 
     @property
     def key(self) -> str:
@@ -125,7 +127,11 @@ class Call:
         """An object inside a watch event, in the form that was asked for."""
         output = self.output
         if output.transform == "Table":
-            return gojson.encode(self.machine.render_table(self, [obj], None, output.version))
+            table = self.machine.render_table(self, [obj], None, output.version)
+            if self._headed:
+                table = {**table, "columnDefinitions": None}
+            self._headed = True
+            return gojson.encode(table)
         return gojson.encode(partial(obj, output.version))
 
 

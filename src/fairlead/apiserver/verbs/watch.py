@@ -185,6 +185,8 @@ class Stream:
         if not call.kind.custom:
             meta["creationTimestamp"] = None
             meta.pop("creationTimestamp")
+        if call.output.transform == "Table":
+            return b'{"type":"BOOKMARK","object":' + call.streamed(obj) + b"}\n"
         if call.output.transform in ("PartialObjectMetadata", "PartialObjectMetadataList"):
             obj = {**obj, "apiVersion": f"meta.k8s.io/{call.output.version}", "kind": "PartialObjectMetadata"}
         return b'{"type":"BOOKMARK","object":' + gojson.encode(obj) + b"}\n"
