@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 _HEAD = """\
 # Conformance
 
-<!-- Written by `make conformance` from the results of tests/conformance. Do not edit. -->
+<!-- Written by scripts/conformance_table.py from a run of tests/conformance. Do not edit. -->
 
 Each row is one behaviour, asserted by the same code on the embedded server and on a real kube-apiserver v1.36.3.
 """
