@@ -54,7 +54,7 @@ def dns_label(name: str) -> list[str]:
 
 def dns1035_label(name: str) -> list[str]:
     """RFC 1035 label: services."""
-    problems = [_too_long(63)] if _size(name) > 63 else []
+    problems = ["must be no more than 63 characters"] if _size(name) > 63 else []
     if not _dns1035_shape.fullmatch(name):
         problems.append(regex_text(_DNS1035_TEXT, _DNS1035, "my-name", "abc-123"))
     return problems

@@ -14,7 +14,6 @@ from .. import names as shapes
 from ..fielderrors import FieldError, forbidden, invalid, not_supported, required
 from ..tree import ABSENT, Absent, Json, same
 from . import crdschema, fieldpaths, internal, structural, uris
-from .coerce import DecodeRefused
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +45,7 @@ def default_crd(crd: Json) -> Json:
     if spec.get("conversion") is None:
         changes["conversion"] = {"strategy": "None"}
     status = crd.get("status") or {}
-    stored = [version["name"] for version in spec.get("versions") or () if version.get("storage") and version.get("name")][:1]
+    stored = [version.get("name", "") for version in spec.get("versions") or () if isinstance(version, dict) and version.get("storage")][:1]
     result = {**crd, "spec": {**spec, **changes}} if changes else crd
     if stored and not status.get("storedVersions"):
         result = {**result, "status": {**status, "storedVersions": stored}}
@@ -61,8 +60,8 @@ def validate_crd(crd: Json, old: Json | Absent = ABSENT) -> list[FieldError]:
     try:
         return [*_name(crd, old), *_spec(crd, old), *_status(crd), *_approval(crd, old), *_preserve(crd, old)]
     except (TypeError, AttributeError, KeyError, ValueError) as error:
-        # A member of the wrong JSON type; the real server's decoder would have refused it by name.
-        raise DecodeRefused(f"json: cannot unmarshal the CustomResourceDefinition: {error}") from error
+        # Only inside items and additionalProperties, which decode themselves, can a member still have the wrong JSON type here.
+        raise Unsupported("a schema with members of the wrong type inside items or additionalProperties", str(error)) from error
 
 
 def _name(crd: Json, old: Json | Absent) -> list[FieldError]:
