@@ -18,6 +18,7 @@ import msgspec
 import pytest
 
 from fairlead.apiserver.faults import Delayed, Lost
+from fairlead.apiserver.ids import Counted
 from fairlead.apiserver.machine import Machine
 from fairlead.apiserver.verbs.watch import Stream
 from fairlead.objects import gojson
@@ -80,6 +81,9 @@ class World:
         self.seconds = 1_700_000_000.0
         self.machine = Machine(clock=lambda: self.seconds, **settings)
         self._uids: dict[str, str] = {}
+        # Whatever a fresh server holds, the conversations begin at the same revision and the same uid.
+        self.machine.store.revision = 1000
+        self.machine.ids = Counted(uids=100)
         assert self.send("POST", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions", gojson.encode(gadget_crd()))[0] == 201
         self._uids.clear()
 

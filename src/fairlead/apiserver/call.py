@@ -79,7 +79,7 @@ class Call:
     def output(self) -> Output:
         """What the Accept header asks for; a refusal when that cannot be had."""
         if self._output is None:
-            self._output = negotiate(self.request.headers.get("accept", ""), custom=self.kind.custom)
+            self._output = negotiate(self.request.headers.get("accept", ""), custom=self.kind.custom, listing=self.route.verb in ("list", "watch"))
         return self._output
 
     def view(self, entry: Entry) -> Json:
@@ -114,14 +114,24 @@ class Call:
             return self.machine.render_table(self, obj["items"] if is_list else [obj], obj if is_list else None, output.version)
         if output.transform == "PartialObjectMetadata":
             if is_list:
-                message = "you requested PartialObjectMetadata, but the requested object is a list (*unstructured.UnstructuredList)"
+                message = f"you requested PartialObjectMetadata, but the requested object is a list (*{self._go_type('List')})"
                 raise statuses.status(406, "NotAcceptable", message)
             return partial(obj, output.version)
         if not is_list:
-            raise statuses.status(500, "", "content is not a list")
+            if self.kind.custom:
+                raise statuses.status(500, "", "content is not a list")
+            message = f"you requested PartialObjectMetadataList, but the requested object is not a list (*{self._go_type('')})"
+            raise statuses.status(406, "NotAcceptable", message)
         meta = {name: value for name, value in obj["metadata"].items() if value != ""}
         items = [partial(item, output.version) for item in obj["items"]]
         return {"kind": "PartialObjectMetadataList", "apiVersion": f"meta.k8s.io/{output.version}", "metadata": meta, "items": items}
+
+    def _go_type(self, suffix: str) -> str:
+        """What the server's code calls the answer."""
+        if self.kind.custom:
+            return f"unstructured.Unstructured{suffix}"
+        group = self.kind.group.partition(".")[0] if self.kind.group not in ("", "events.k8s.io") else "core"
+        return f"{group}.{self.kind.kind}{suffix}"
 
     def streamed(self, obj: Json) -> bytes:
         """An object inside a watch event, in the form that was asked for."""
@@ -151,8 +161,23 @@ _PLAIN = Output()
 _negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
 
 
-def negotiate(accept: str, *, custom: bool = True) -> Output:
+def _check_route(accept: str, listing: bool) -> None:
+    """The routes of built-in kinds look at media types before anything else does, and know no `application/*`."""
+    if {clause.partition(";")[0].strip() for clause in accept.split(",")} & {*_MEDIA_TYPES, "*/*"}:
+        if len(_routed) < 200:
+            _routed.add(accept)
+        return
+    offered = (*_MEDIA_TYPES, f"{_JSON};stream=watch", f"{_MEDIA_TYPES[2]};stream=watch") if listing else _MEDIA_TYPES
+    raise statuses.status(406, "NotAcceptable", f"406: Not Acceptable\n\nAvailable representations: {', '.join(offered)}", {})
+
+
+_routed = {"", "*/*", _JSON}
+
+
+def negotiate(accept: str, *, custom: bool = True, listing: bool = False) -> Output:
     """The best offer that the Accept header takes, in its order of preference."""
+    if not custom and accept not in _routed:
+        _check_route(accept, listing)
     known = _negotiated.get(accept)
     if known is not None:
         return known
@@ -163,9 +188,6 @@ def negotiate(accept: str, *, custom: bool = True) -> Output:
             if len(_negotiated) < 200:
                 _negotiated[accept] = output
             return output
-    if not custom and not any(media_type in _MEDIA_TYPES for media_type, _ in clauses):
-        text = f"406: Not Acceptable\n\nAvailable representations: {', '.join(_MEDIA_TYPES)}"
-        raise statuses.status(406, "NotAcceptable", text, {})
     raise statuses.not_acceptable(_MEDIA_TYPES)
 
 

@@ -14,8 +14,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..errors import Unsupported
+from ..wire import Answer
 from . import collector, crds, routes, statuses
-from .call import Call
+from .call import Call, as_yaml, negotiate
 from .faults import Delayed, Faults, Lost
 from .ids import Counted, Ids
 from .kinds import Kind, User, Version
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from ..objects.tree import Json
-    from ..wire import Answer, Request
+    from ..wire import Request
     from .recording import Recorder
     from .store import Entry
     from .verbs.watch import Stream
@@ -175,7 +176,8 @@ class Machine:
         except Refusal as refusal:
             if call is not None and self.recorder is not None:
                 self.recorder.refused(call, refusal)
-            return refusal.answer(call.warnings if call else ())
+            answer = refusal.answer(call.warnings if call else ())
+            return _as_asked(answer, refusal, request) if "yaml" in request.headers.get("accept", "") else answer
         except PlainRefusal as refusal:
             return refusal.answer()
         except Unsupported as missing:
@@ -241,6 +243,21 @@ class Machine:
         for name in FIRST_NAMESPACES:
             body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
             self._answer(request_of("POST", "/api/v1/namespaces", body, manager="kube-apiserver"), ADMIN)
+        from .builtin import first
+
+        for path, body in first.objects():
+            self._answer(request_of("POST", path, body, manager="kube-apiserver"), ADMIN)
+
+
+def _as_asked(answer: Answer, refusal: Refusal, request: Request) -> Answer:
+    """A refusal in YAML, for clients that take nothing else."""
+    try:
+        wanted = negotiate(request.headers["accept"]).media_type
+    except Refusal:
+        return answer
+    if wanted == "application/json":
+        return answer
+    return Answer(answer.status, as_yaml(refusal.status), {**answer.headers, "content-type": wanted})
 
 
 def _built_in() -> list[Kind]:

@@ -25,12 +25,14 @@ if TYPE_CHECKING:
     from ..options import Options
     from ..store import Event, Table
 
+_STREAMS = ("application/json;stream=watch", "application/vnd.kubernetes.protobuf;stream=watch")
 INITIAL_EVENTS_END = {"k8s.io/initial-events-end": "true"}
 
 
 def handle(call: Call) -> Stream:
     """Opens a stream where the query says."""
-    _ = call.output
+    if call.output.media_type != "application/json":
+        raise statuses.not_acceptable(_STREAMS)
     options = query.checked_list(query.reading(call.request), watch=True)
     selection = Selection(call, options)
     store = call.machine.store
