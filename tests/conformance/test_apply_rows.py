@@ -147,21 +147,25 @@ def test_resource_version_on_create(api: Api) -> None:
 
 
 @pytest.mark.parametrize(
-    "spec",
-    [{"size": "x"}, {"nosuch": 1}, {"tags": ["a", "a"]}, {"ports": [{"number": 1}]}],
-    ids=["wrong type", "unknown field", "set with duplicates", "entry without its key"],
+    ("spec", "message"),
+    [
+        ({"size": "x"}, ".spec.size: expected numeric (int or float), got string"),
+        ({"nosuch": 1}, ".spec.nosuch: field not declared in schema"),
+        ({"tags": ["a", "a"]}, '.spec.tags: duplicate entries for key [="a"]'),
+    ],
+    ids=["wrong type", "unknown field", "set with duplicates"],
 )
-def test_typed_errors(api: Api, spec: dict[str, Any]) -> None:
-    """An apply that does not fit the schema is refused before anything is stored."""
-    reply = api.apply("g", spec=spec)
-    assert reply.code in (400, 422, 500), reply.text
+def test_typed_errors(api: Api, spec: dict[str, Any], message: str) -> None:
+    """An apply that does not fit the schema is 500 with its path, and nothing is stored."""
+    reply = api.apply("g", spec=spec).ok(500)
+    assert reply.message == f"failed to create typed patch object (/g; {api.api_version}, Kind=Gadget): {message}"
     api.get("g").refused(404, "NotFound")
 
 
-def test_wrong_type_message(api: Api) -> None:
-    """The message of an apply with a wrong type names the path and both types."""
-    reply = api.apply("g", spec={"size": "x"})
-    assert ".spec.size: expected numeric (int or float), got string" in reply.message
+def test_entry_without_its_key(api: Api) -> None:
+    """An applied entry of a map list without a key that has no default is 422."""
+    reply = api.apply("g", spec={"ports": [{"number": 1}]}).refused(422, "Invalid")
+    assert reply.causes == [("FieldValueRequired", "spec.ports[0].name", "Required value")]
 
 
 def test_managed_fields_in_body(api: Api) -> None:

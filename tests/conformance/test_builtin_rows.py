@@ -194,3 +194,26 @@ def test_plain_kinds(api: Api, plural: str, kind: str, group: str) -> None:
     assert [item["metadata"]["name"] for item in objects.list().ok(200).json["items"]] == ["x"]
     objects.delete("x").ok(200)
     assert objects.list().json["items"] == []
+
+
+JOB = {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}}}
+
+
+@pytest.mark.parametrize(
+    ("plural", "kind", "group", "spec"),
+    [("pods", "Pod", "", POD), ("services", "Service", "", {"ports": [{"port": 80}]}), ("jobs", "Job", "batch", JOB)],
+    ids=["Pod", "Service", "Job"],
+)
+def test_duplicate_conditions(api: Api, plural: str, kind: str, group: str, spec: dict[str, Any]) -> None:
+    """A built-in kind accepts a condition type twice."""
+    objects = api.of(plural, kind, group)
+    objects.made("x", spec=spec)
+    conditions = [{"type": "A", "status": "True"}, {"type": "A", "status": "False"}]
+    answer = objects.patch("merge", "x", {"status": {"conditions": conditions}}, "status").ok(200).json
+    assert [entry["type"] for entry in answer["status"]["conditions"]] == ["A", "A"]
+
+
+def test_namespaces_that_stay(api: Api) -> None:
+    """The namespaces of the system cannot be deleted."""
+    reply = api.send("DELETE", "/api/v1/namespaces/kube-system").refused(403, "Forbidden")
+    assert reply.message == 'namespaces "kube-system" is forbidden: this namespace may not be deleted'

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairlead.testing.api import Api
 
 FAILED = "the server rejected our request due to an error in our request"
@@ -218,3 +221,50 @@ def test_conditions_of_two_writers(api: Api) -> None:
     ).ok(200)
     answer = api.patch("json", "g", [op("add", "/status/conditions/-", OTHER)], "status").ok(200).json
     assert [(entry["type"], entry["status"]) for entry in answer["status"]["conditions"]] == [("Ready", "False"), ("Other", "False")]
+
+
+def test_large_numbers_are_spelled_as_go_does(api: Api) -> None:
+    """1e21 is stored and answered as 1e+21, and a test has to spell it so."""
+    api.made("g", spec={}, status={"ratio": 1e21})
+    assert '"ratio":1e+21' in api.get("g").text
+    api.patch("json", "g", b'[{"op":"test","path":"/status/ratio","value":1e21}]', "status").refused(422, "Invalid", FAILED)
+    api.patch("json", "g", b'[{"op":"test","path":"/status/ratio","value":1e+21}]', "status").ok(200)
+
+
+def test_kind_without_status(api: Api) -> None:
+    """A JSON patch of the status of a kind that is not served is 404 in plain text."""
+    reply = api.of("nosuches", "Nosuch").patch("json", "g", [op("add", "/status", {})], "status").ok(404)
+    assert reply.text == "404 page not found\n"
+
+
+def test_duplicates_that_were_there_already(api: Api) -> None:
+    """When the stored object already has a duplicate in a set or map list, a patch that adds another is accepted."""
+    crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    group = f"{api.namespace}.fairlead.dev"
+    items = {"type": "array", "items": {"type": "string"}}
+    status = {"type": "object", "properties": {"names": items, "others": {**items, "x-kubernetes-list-type": "set"}}}
+    schema = {"type": "object", "properties": {"status": status}}
+    version = {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    names = {"plural": "dups", "singular": "dup", "kind": "Dup", "listKind": "DupList"}
+    crd = {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"dups.{group}"},
+        "spec": {"group": group, "scope": "Namespaced", "names": names, "versions": [version]},
+    }
+    dups = api.of("dups", "Dup", group)
+    api.send("POST", crds, crd).ok(201)
+    _until(lambda: dups.list().code == 200)
+    dups.create(dups.obj("d", status={"names": ["a", "a"]})).ok(201)
+    strict = [op("add", "/spec/versions/0/schema/openAPIV3Schema/properties/status/properties/names/x-kubernetes-list-type", "set")]
+    api.send("PATCH", f"{crds}/dups.{group}", strict, type="json").ok(200)
+    _until(lambda: dups.create(dups.obj("e", status={"names": ["b", "b"]}), dryRun="All").code == 422)
+    dups.patch("json", "d", [op("add", "/status/others", ["x", "x"])]).ok(200)
+    api.send("DELETE", f"{crds}/dups.{group}").ok(200)
+
+
+def _until(done: Callable[[], bool]) -> None:
+    deadline = time.monotonic() + 20
+    while not done():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
