@@ -79,7 +79,8 @@ class Call:
     def output(self) -> Output:
         """What the Accept header asks for; a refusal when that cannot be had."""
         if self._output is None:
-            self._output = negotiate(self.request.headers.get("accept", ""), custom=self.kind.custom, listing=self.route.verb in ("list", "watch"))
+            listing = self.route.verb in ("list", "watch")
+            self._output = negotiate(self.request.headers.get("accept", ""), custom=self.kind.custom, listing=listing)
         return self._output
 
     def view(self, entry: Entry) -> Json:

@@ -23,7 +23,6 @@ from .http.server import HttpServer
 from .inprocess import Transport
 from .kinds import User
 from .machine import Machine
-from .replies import refused_in_yaml
 
 if TYPE_CHECKING:
     import ssl
@@ -119,7 +118,7 @@ class EmbeddedServer:
 
     def _carried(self, reply: Answer | Stream | DelayedByFault | Lost, request: Request) -> Answer | Lines | Delayed | None:
         if isinstance(reply, Answer):
-            return refused_in_yaml(request, reply) if "yaml" in request.headers.get("accept", "") else reply
+            return reply
         if isinstance(reply, Lost):
             return None
         if isinstance(reply, DelayedByFault):

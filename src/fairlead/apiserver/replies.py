@@ -53,15 +53,6 @@ def respond(request: Request, document: Json) -> Answer:
     raise statuses.not_acceptable(MEDIA_TYPES)
 
 
-def refused_in_yaml(request: Request, answer: Answer) -> Answer:
-    """A refusal in YAML for a client that likes YAML best: refusals are negotiated like everything else."""
-    if answer.status < 400 or answer.headers.get("content-type") != _JSON:
-        return answer
-    if _clauses(request.headers.get("accept", ""))[0][0] != _YAML:
-        return answer
-    return Answer(answer.status, as_yaml(answer.json()), {**answer.headers, "content-type": _YAML})
-
-
 def _clauses(accept: str) -> list[tuple[str, bool]]:
     """Media types in the client's order of preference, and whether each asks for another shape (`as=`)."""
     found = []
