@@ -65,6 +65,8 @@ def _rule_flaws(rule: Json, kind: Type, where: str, uncorrelatable: str) -> Iter
         if compiled.type.name != "bool":
             uses_old_self = False
             yield invalid(f"{where}.rule", internal.rule(rule), "cel expression must evaluate to a bool")
+        elif compiled.folded:
+            yield invalid(f"{where}.rule", internal.rule(rule), f"program instantiation failed: {compiled.folded}")
         elif rule.get("messageExpression"):
             yield from _message_flaws(rule, kind, where)
     except CompileRefused as refusal:
@@ -83,6 +85,8 @@ def _message_flaws(rule: Json, kind: Type, where: str) -> Iterator[FieldError]:
         message = _compiled(rule["messageExpression"], kind, optional_old=bool(rule.get("optionalOldSelf")))
         if message.type.name != "string":
             yield invalid(f"{where}.messageExpression", internal.rule(rule), "messageExpression must evaluate to a string")
+        elif message.folded:
+            yield invalid(f"{where}.messageExpression", internal.rule(rule), f"messageExpression instantiation failed: {message.folded}")
     except CompileRefused as refusal:
         yield invalid(f"{where}.messageExpression", internal.rule(rule), f"messageExpression compilation failed: {refusal}")
 

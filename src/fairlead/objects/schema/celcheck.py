@@ -35,6 +35,7 @@ class Compiled:
     type: Type
     run: Run
     uses_old_self: bool
+    folded: str = ""  # why no program can be made of it: a literal that cannot be converted
 
 
 _A, _B = Type("A"), Type("B")
@@ -142,7 +143,7 @@ def compile_rule(text: str, variables: dict[str, Type]) -> Compiled:
     checker.errors = checker.errors or checker.late
     if checker.errors:
         raise CompileRefused(checker.said())
-    return Compiled(kind, run, "oldSelf" in checker.used)
+    return Compiled(kind, run, "oldSelf" in checker.used, checker.folded)
 
 
 class _Checker:
@@ -153,6 +154,7 @@ class _Checker:
         self.variables = variables
         self.errors: list[tuple[int, str]] = []
         self.late: list[tuple[int, str]] = []  # literals that mean nothing: said only when the types are right
+        self.folded = ""  # what went wrong when a conversion of a literal was worked out beforehand
         self.used: set[str] = set()
 
     def report(self, at: int, text: str) -> tuple[Type, Run]:
@@ -166,7 +168,10 @@ class _Checker:
             before = self.text[:at]
             line, column = before.count("\n") + 1, at - (before.rfind("\n") + 1)
             source = self.text.split("\n")[line - 1].replace("\t", " ")
-            texts.append(f"ERROR: <input>:{line}:{column + 1}: {text}\n | {source}\n | {'.' * column}^")
+            # Under characters of more than one byte stand the wide forms of the marks.
+            dots = "".join("." if char.isascii() else "．" for char in source[:column])
+            mark = "^" if source[column : column + 1].isascii() else "＾"
+            texts.append(f"ERROR: <input>:{line}:{column + 1}: {text}\n | {source}\n | {dots}{mark}")
         return "\n".join(texts)
 
     def check(self, expr: Expr, scope: dict[str, Type]) -> tuple[Type, Run]:
@@ -250,6 +255,7 @@ class _Checker:
                 item = kind
             elif not fits(kind, item, {}):
                 self.report(arg.at, f"expected type '{item}' but found '{kind}'")
+                item = ERROR
         return list_of(item or _A), lambda variables: [run(variables) for run in runs]
 
     def map(self, expr: Expr, scope: dict[str, Type]) -> tuple[Type, Run]:
@@ -367,8 +373,17 @@ class _Checker:
                 runtime.timestamp(literal.value)
             elif name == "matches":
                 patterns.matcher(literal.value)
+            elif name in ("int", "double") and target is None:
+                self.fold(name, literal.value)
         except (CelError, patterns.PatternError):
             self.late.append((literal.at, f"invalid {name} argument"))
+
+    def fold(self, name: str, text: str) -> None:
+        """Conversions of literals are done once, when the program is made."""
+        try:
+            runtime.FUNCTIONS[name](text)
+        except CelError as error:
+            self.folded = self.folded or str(error)
 
     def resolve(self, name: str, at: int, given: tuple[Type, ...], *, method: bool = False) -> Type | None:
         """The result type of a call, or None after a report."""
@@ -413,6 +428,9 @@ def _called(name: str, runs: list[Run], types: tuple[Type, ...]) -> Run:
         return lambda variables: runtime.equal(left(variables), right(variables)) is wanted
     if name == "_+_" and any(kind.unordered for kind in types):
         raise Unsupported("adding lists of type set or map in a CEL rule")
+    if name == "orValue":
+        maybe, other = runs
+        return lambda variables: found.value if (found := maybe(variables)).present else other(variables)
     apply = runtime.FUNCTIONS[name]
     if any(kind.name == "dyn" for kind in types):
         return lambda variables: _dynamic(apply, [run(variables) for run in runs])
@@ -479,9 +497,12 @@ def _absorbing(left: Run, right: Run, decisive: bool) -> Run:
         try:
             if bool(left(variables)) is decisive:
                 return decisive
-        except CelError:
-            if bool(right(variables)) is decisive:
-                return decisive
+        except CelError as failure:
+            try:
+                if bool(right(variables)) is decisive:
+                    return decisive
+            except CelError:
+                raise failure from None
             raise
         return bool(right(variables))
 
