@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 from ...objects.fielderrors import invalid
 from ...objects.tree import same
 from .. import statuses
-from .validation import services
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -134,6 +133,8 @@ def _families(spec: dict[str, Json], before: Json | None, service: Json) -> None
     if spec.get("ipFamilyPolicy") is None:
         kept = before.get("ipFamilyPolicy") if before else None
         spec["ipFamilyPolicy"] = kept or ("RequireDualStack" if headless else "SingleStack")
+    from .validation import services  # here, because a server that makes no service need not load it
+
     wrong = services.addresses(spec)
     policy, families = spec["ipFamilyPolicy"], spec.get("ipFamilies") or []
     if not wrong and policy == "SingleStack":

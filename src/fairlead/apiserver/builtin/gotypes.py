@@ -12,7 +12,7 @@ import base64
 import json
 import re
 from functools import cache
-from importlib import resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -25,6 +25,7 @@ from . import gotime, quantity
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+_DATA = Path(__file__).with_name("data")
 _INT_RANGES = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 
 
@@ -421,7 +422,7 @@ _CUSTOM: dict[str, Callable[[], Custom]] = {
 
 def load(path: str) -> Any:
     """One data file, decoded."""
-    return msgspec.json.decode(resources.files(__package__).joinpath("data", path).read_bytes())
+    return msgspec.json.decode(_DATA.joinpath(path).read_bytes())
 
 
 @cache

@@ -137,7 +137,7 @@ def _is_known_source(source: Json) -> bool:
 
 
 def _normalised_sources(claim: Json, old: Json | None = None) -> Json:
-    """Sources in other namespaces are behind a gate, sources of unknown kinds are only taken from dataSourceRef, and the two members agree."""
+    """Sources in other namespaces are behind a gate, unknown kinds are only taken from dataSourceRef, and the two members agree."""
     spec, before = claim["spec"], (old or {}).get("spec") or {}
     if (spec.get("dataSourceRef") or {}).get("namespace") and not before.get("dataSourceRef"):
         spec = with_member(spec, "dataSourceRef", None)

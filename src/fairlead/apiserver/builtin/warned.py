@@ -39,6 +39,8 @@ def warnings(group: str, kind: str, new: Json, old: Json | None) -> list[str]:
         return found if old is not None else found + _pod_spec(new["spec"], "")
     if (group, kind) == ("", "Service"):
         return found + _service(new["spec"])
+    if (group, kind) == ("", "PersistentVolumeClaim"):
+        return found + _fractions(new["spec"], "spec", ("storage",), ("requests",))
     if (group, kind) == ("networking.k8s.io", "Ingress") and old is None:
         annotation = "kubernetes.io/ingress.class"
         if annotation in (new["metadata"].get("annotations") or {}):
@@ -107,10 +109,15 @@ def _repeated(items: Json, member: str, at: str, text: str) -> list[str]:
     return found
 
 
-def _fractions(container: Json, at: str) -> list[str]:
-    resources, found = container.get("resources") or {}, []
-    for name in ("memory", "ephemeral-storage"):
-        for side in ("limits", "requests"):
+def _fractions(
+    holder: Json,
+    at: str,
+    resource_names: tuple[str, ...] = ("memory", "ephemeral-storage"),
+    sides: tuple[str, ...] = ("limits", "requests"),
+) -> list[str]:
+    resources, found = holder.get("resources") or {}, []
+    for name in resource_names:
+        for side in sides:
             amount = (resources.get(side) or {}).get(name)
             if amount is not None and quantity.parse(amount).value.denominator != 1:
                 text = f"fractional byte value {gotext.quoted(amount)} is invalid, must be an integer"
