@@ -106,24 +106,29 @@ def validate(meta: Json, *, namespaced: bool, check: Callable[[str], Iterable[st
     prefix = meta.get("generateName")
     if prefix:
         masked = prefix if check is names.path_segment else names.masked(prefix)
-        errors += [fielderrors.invalid("metadata.generateName", prefix, text) for text in check(masked)]
+        errors += [fielderrors.invalid("metadata.generateName", prefix, _of_names(text)) for text in check(masked)]
     name = meta.get("name")
     if not name:
         errors.append(fielderrors.required("metadata.name", "name or generateName is required"))
     else:
-        errors += [fielderrors.invalid("metadata.name", name, text) for text in check(name)]
+        errors += [fielderrors.invalid("metadata.name", name, _of_names(text)) for text in check(name)]
     namespace = meta.get("namespace")
     if namespaced:
         if not namespace:
             errors.append(fielderrors.required("metadata.namespace"))
         else:
-            errors += [fielderrors.invalid("metadata.namespace", namespace, text) for text in names.dns_label(namespace)]
+            errors += [fielderrors.invalid("metadata.namespace", namespace, _of_names(text)) for text in names.dns_label(namespace)]
     elif namespace:
         errors.append(fielderrors.forbidden("metadata.namespace", "not allowed on this type"))
     if meta.get("generation", 0) < 0:
         errors.append(fielderrors.invalid("metadata.generation", meta["generation"], "must be greater than or equal to 0"))
     errors += _labels(meta) + _annotations(meta) + _owners(meta) + _finalizers(meta) + _managed(meta)
     return errors
+
+
+def _of_names(text: str) -> str:
+    """The server counts the bytes of labels and the characters of names, or says so."""
+    return f"{text.removesuffix('bytes')}characters" if text.endswith(" bytes") else text
 
 
 def validate_update(new: Json, old: Json) -> list[FieldError]:

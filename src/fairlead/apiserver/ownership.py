@@ -130,11 +130,16 @@ def applied(call: Call, options: Options, live: Json, current: Managed, patch: J
             zero=ABSENT if call.kind.custom else _blank(call),
         )
     except ApplyConflict as conflict:
-        causes = [{"reason": "FieldManagerConflict", "message": one.cause, "field": one.path} for one in conflict.conflicts]
-        raise statuses.apply_conflict(str(conflict), causes) from None
+        raise refused(conflict) from None
     except ApplyFailed as failure:
         raise statuses.status(500, "", str(failure)) from None
     return with_managed(new, after), after
+
+
+def refused(conflict: ApplyConflict) -> statuses.Refusal:
+    """The 409 of an apply that others stand in the way of."""
+    causes = [{"reason": "FieldManagerConflict", "message": one.cause, "field": one.path} for one in conflict.conflicts]
+    return statuses.apply_conflict(str(conflict), causes)
 
 
 def _others(call: Call, subresource: str) -> dict[str, operations.Version]:
@@ -150,7 +155,8 @@ def _others(call: Call, subresource: str) -> dict[str, operations.Version]:
     cache = held[1]
     found = cache.get((call.version.name, subresource))
     if found is None:
-        ignored = kind.rules.ignored_fields.get(subresource, EMPTY)
+        # What a write resets is known to the server for the version of the request alone.
+        ignored = EMPTY if kind.custom else kind.rules.ignored_fields.get(subresource, EMPTY)
         found = {
             kind.api_version(name): operations.Version(version.apply_schema, ignored)
             for name, version in kind.versions.items()

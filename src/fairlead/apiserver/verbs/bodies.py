@@ -38,6 +38,8 @@ def decoded(call: Call, options: Options) -> Json:
             raise _cannot_handle(call, tree, f"strict decoding error: {', '.join(complaints)}")
         for text in complaints:
             call.warn(text)
+    if call.kind.custom and obj.get("apiVersion") != call.api_version:
+        raise _other_version(call, obj.get("apiVersion") or "")
     return call.kind.rules.default(obj)
 
 
@@ -134,8 +136,8 @@ def _typed(call: Call, tree: Json, body: bytes) -> Json:
         if not kind:
             text = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
             raise _unrecognized(call, text, body)
-        if version != call.api_version:
-            raise _other_version(call, version or "")
+        if version is None and "apiVersion" in tree:
+            raise _cannot_handle(call, tree, ".apiVersion accessor error: <nil> is of the type <nil>, expected string")
         return tree
     if not version or not kind:
         tree = {**tree, "apiVersion": version or call.api_version, "kind": kind or call.kind.kind}
@@ -173,5 +175,5 @@ def _unrecognized(call: Call, error: str, body: bytes) -> statuses.Refusal:
 
 
 def _cannot_handle(call: Call, tree: Json, error: str) -> statuses.Refusal:
-    version = gotext.quoted(tree["apiVersion"].rpartition("/")[2])
+    version = gotext.quoted((tree.get("apiVersion") or "").rpartition("/")[2])
     return statuses.bad_request(f"{tree['kind']} in version {version} cannot be handled as a {call.kind.kind}: {error}")

@@ -208,7 +208,7 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
     """Server-side apply: creates where there is nothing, except through a subresource."""
     if entry is None and call.route.subresource:
         raise call.not_found()
-    patch = _apply_body(call, opts)
+    patch = _apply_body(call)
     live = call.view(entry) if entry is not None else ABSENT
     new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
     new = _settled(call, new, live)
@@ -229,6 +229,8 @@ def _settled(call: Call, new: Json, live: Json) -> Json:
     rules = call.kind.rules
     if new is live:
         return new
+    if call.kind.custom:
+        return rules.redefault(new, live)
     try:
         decoded, _ = rules.decode(new, call.version, live)
     except DecodingRefused as error:
@@ -236,7 +238,8 @@ def _settled(call: Call, new: Json, live: Json) -> Json:
     return rules.redefault(decoded, live)
 
 
-def _apply_body(call: Call, opts: Options) -> Json:
+def _apply_body(call: Call) -> Json:
+    """The configuration that an apply sends, in YAML or JSON."""
     body = call.request.body
     try:
         tree = gojson.decode(body) if body[:1] == b"{" else from_yaml(body)
@@ -250,7 +253,6 @@ def _apply_body(call: Call, opts: Options) -> Json:
         found = _GO_NAMES[type(tree)]
         text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
-    del opts
     return tree
 
 

@@ -52,6 +52,7 @@ def handle(call: Call) -> Answer:
     verb = "UpdateOptions" if call.route.verb == "update" else "PatchOptions"
     if call.route.verb == "patch":
         _check_patch_type(call)
+    applying = call.route.verb == "patch" and call.request.content_type.startswith(APPLY_PATCH)
     opts = options.writing(call.request, verb)
     entry = call.table.entries.get(call.key)
     if entry is None:
@@ -59,10 +60,15 @@ def handle(call: Call) -> Answer:
     current = scale_of(call, call.view(entry), lenient=True)
     if call.kind.custom and lookup(call.view(entry), _steps(_paths(call).spec_replicas)) is ABSENT:
         current = {**current, "spec": {"replicas": _UNSET}}
+    parent = ownership.of(entry)
+    if applying:
+        raise statuses.unsupported("server-side apply to the scale subresource")
     wanted = _put(call, opts) if call.route.verb == "update" else _patched(call, current, opts)
+    scaled = _updated(call, opts, _seen(call, parent), scale_of(call, call.view(entry), lenient=True), wanted)
     metadata.check_name(wanted, call.route.name)
     metadata.in_namespace(wanted, call.route.namespace)
-    return call.answer(200, scale_of(call, call.view(_written(call, entry, wanted, opts)), lenient=True))
+    after = _written(call, entry, wanted, _carried_back(call, parent, scaled), opts)
+    return call.answer(200, scale_of(call, call.view(after), lenient=True))
 
 
 def scale_of(call: Call, obj: Json, *, lenient: bool = False) -> Json:
@@ -174,8 +180,6 @@ def _decoded(call: Call, tree: Json, complaints: list[str], opts: Options, refus
 
 def _check_patch_type(call: Call) -> None:
     media_type = call.request.content_type.partition(";")[0]
-    if media_type == APPLY_PATCH:
-        raise statuses.unsupported("server-side apply to the scale subresource")
     if media_type not in CUSTOM_TYPES and call.kind.custom:
         raise statuses.unsupported_media_type(CUSTOM_TYPES)
 
@@ -194,7 +198,7 @@ def _patched(call: Call, current: Json, opts: Options) -> Json:
     return _decoded(call, tree, complaints, opts, refused)
 
 
-def _written(call: Call, entry: Stored, wanted: Json, opts: Options) -> Stored:
+def _written(call: Call, entry: Stored, wanted: Json, managed: Managed, opts: Options) -> Stored:
     """The object with the replicas that the Scale wants. No resourceVersion means the live one."""
     paths, live = _paths(call), call.view(entry)
     spec = wanted.get("spec") or {}
@@ -208,22 +212,31 @@ def _written(call: Call, entry: Stored, wanted: Json, opts: Options) -> Stored:
     version = metadata.of(wanted).get("resourceVersion")
     if version:
         new = metadata.with_metadata(new, resourceVersion=version)
-    managed = _owned(call, opts, ownership.of(entry), scale_of(call, live, lenient=True), wanted)
     return writing.replaced(call, entry, live, ownership.with_managed(new, managed), managed, opts, "")
 
 
-def _owned(call: Call, opts: Options, parent: Managed, before: Json, after: Json) -> Managed:
-    """managedFields of the object after a write to its Scale: who owned the replicas is worked out on the Scale and carried back."""
-    replicas = {call.kind.api_version(version.name): _replicas(version) for version in call.kind.versions.values()}
-    seen = {
-        one: held._replace(api_version=_SCALE, fields=_IN_SCALE)
-        for one, held in parent.entries.items()
-        if (path := replicas.get(held.api_version)) and held.fields.has(path)
-    }
-    scaled = operations.updated(
-        before, after, Managed(seen), manager=ownership.manager(call, opts), api_version=_SCALE, subresource="scale",
+def _seen(call: Call, parent: Managed) -> Managed:
+    """Who owns the replicas, as entries of the Scale."""
+    replicas = _paths_by_version(call)
+    return Managed(
+        {
+            one: held._replace(api_version=_SCALE, fields=_IN_SCALE)
+            for one, held in parent.entries.items()
+            if (path := replicas.get(held.api_version)) and held.fields.has(path)
+        }
+    )
+
+
+def _updated(call: Call, opts: Options, seen: Managed, before: Json, after: Json) -> Managed:
+    return operations.updated(
+        before, after, seen, manager=ownership.manager(call, opts), api_version=_SCALE, subresource="scale",
         time=call.machine.now(), schema=_SCHEMA,
     )  # fmt: skip
+
+
+def _carried_back(call: Call, parent: Managed, scaled: Managed) -> Managed:
+    """managedFields of the object after a write to its Scale."""
+    replicas = _paths_by_version(call)
     left = dict(scaled.entries)
     kept = {}
     for one, held in parent.entries.items():
@@ -234,11 +247,16 @@ def _owned(call: Call, opts: Options, parent: Managed, before: Json, after: Json
             held = held._replace(fields=held.fields.difference(FieldSet.of(path)))
         if held.fields:
             kept[one] = held
+    mine = replicas[call.api_version]
     for one, held in left.items():
-        mine = replicas[call.api_version]
         if mine and held.fields.has(("spec", "replicas")):
-            kept[Owner(one.manager, one.operation, call.api_version, one.subresource)] = Entry(call.api_version, FieldSet.of(mine), None)
+            version = call.api_version if one.api_version else ""
+            kept[Owner(one.manager, one.operation, version, one.subresource)] = Entry(call.api_version, FieldSet.of(mine), None)
     return Managed(kept)
+
+
+def _paths_by_version(call: Call) -> dict[str, tuple[str, ...]]:
+    return {call.kind.api_version(version.name): _replicas(version) for version in call.kind.versions.values()}
 
 
 def _replicas(version: Version) -> tuple[str, ...]:
