@@ -83,7 +83,7 @@ def _verdict(site: Site, own: list[Finding], reason: str) -> tuple[Verdict, str]
 def _ok(site: Site) -> str:
     if site.language == "python" and site.helper == "fairlead":
         return "written by fairlead: compares what it read before it writes"
-    if site.helper == "patch helper":
+    if site.through == "patch helper":
         return "a patch helper: conditions are merged by type under a resourceVersion, other fields by their difference"
     words = _SAFE.get(str(site.way), "no rule objects")
     return f"through {site.helper}: {words}" if site.verb == "helper" and site.helper else words

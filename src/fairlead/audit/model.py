@@ -101,6 +101,7 @@ class Site:
     notes: tuple[str, ...] = ()
     callee_key: str = ""
     base_of: str = ""
+    through: str = ""
     inner: bool = False
 
     @property

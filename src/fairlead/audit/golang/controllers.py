@@ -157,7 +157,7 @@ class Controllers:
         return [caller for caller in callers if caller.file.package == func.file.package or self._imports(caller, func)]
 
     def _imports(self, caller: Func, func: Func) -> bool:
-        return bool(func.receiver) or func.file.package in self.project.imports(caller.file).values()
+        return func.file.package in self.project.imports(caller.file).values()
 
     def of_function(self, func: Func) -> str:
         return self.display(self._function.get(func.key, ""))
@@ -185,11 +185,15 @@ class Controllers:
             return Ownership.CHILD
         if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
             return Ownership.OWN
-        if others and key:
-            return Ownership.FOREIGN
-        if str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN) and key:
-            return Ownership.FOREIGN
+        if key and self._runs(key):
+            if others or (str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN)):
+                return Ownership.FOREIGN
         return Ownership.UNKNOWN
+
+    def _runs(self, key: str) -> bool:
+        """Whether the type reconciles something: set up as a controller, named as one, or with a Reconcile method."""
+        path, _, short = key.rpartition(".")
+        return key in self.by_key or bool(_NAMED.search(short)) or self.project.method(path, short, "Reconcile") is not None
 
     def _made_child(self, site: Site, walk: Walk) -> bool:
         return any(event.what == "owner" and event.subject == site.subject for event in walk.events)
@@ -203,7 +207,9 @@ class Controllers:
             return True
         if strict:
             return False
-        segments = re.split(r"[/_-]", path.lower())[-3:]
+        segments = path.lower().split("/")[-3:]
+        if "".join(segments[-2:]) == low or (segments[-2:-1] == ["cmd"]):
+            return segments[-2:-1] != ["cmd"]
         if any(_akin(segment, low) for segment in segments[-1:]):
             return True
         return low in segments or many in segments or (len(low) > 4 and any(segment.endswith((low, many)) for segment in segments[-1:]))

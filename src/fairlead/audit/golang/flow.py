@@ -57,8 +57,8 @@ class _Paths:
                 inside = self.run(one[4], state)
                 return state if inside is None else state | inside
             case "rng":
-                inside = self.run(one[3], state)
-                return state if inside is None else state
+                self.run(one[3], state)
+                return state
             case "sw":
                 return self._switch(one, state)
             case "{":
@@ -78,10 +78,20 @@ class _Paths:
             if f"{name} != nil" in condition:
                 failed = failed - sites
         then = self.run(one[3], failed)
+        if then is None and self._told(one):
+            state = state - self.handling.get(render(one[1][1][-1]), frozenset())
         otherwise = state if one[4] is None else self.run(one[4], state)
         if then is None:
             return otherwise
         return then if otherwise is None else then | otherwise
+
+    def _told(self, one: list[Any]) -> bool:
+        """`if written, err := write(); err != nil || written { return }`: the write says whether it wrote, and the path ends where it did."""
+        begun = one[1]
+        if not begun or begun[0] != "=" or len(begun[1]) < 2:
+            return False
+        condition = render(one[2])
+        return any(render(name) != "_" and render(name) in condition for name in begun[1][:-1])
 
     def _switch(self, one: list[Any], state: State) -> State | None:
         if one[1]:

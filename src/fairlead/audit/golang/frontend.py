@@ -99,10 +99,13 @@ class GoFrontend:
         raw = self.writes.classify(call, scope) if name in _INTERESTING else None
         helper: Wrapper | None = None
         if raw is None and name in self.by_method:
-            helper = self._wrapper_of(call, name, scope)
+            fitting = self._wrappers_of(call, name, scope)
+            helper = fitting[0] if fitting else None
             if helper is not None:
                 raw = self._helper_raw(helper, call, scope)
-        if raw is None:
+                if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.is_kind(raw.object_type):
+                    raw.kind, raw.polymorphic = "", True
+        if raw is None or (helper is None and _decorates(walk.func, name, call)):
             return None
         site = self._site(walk.func, call, raw)
         if helper is not None:
@@ -114,6 +117,10 @@ class GoFrontend:
             site.callee_key = helper.func.key
             site.base = site.base or chief.base
             site.force = chief.force
+            site.through = chief.through or chief.helper
+            if not helper.func.ir[5]:
+                # It returns nothing: what became of the error is said where it was met.
+                site.error = "used"
         self.raws[id(site)] = raw
         return site
 
@@ -122,35 +129,42 @@ class GoFrontend:
             file=func.file.path, line=call[3], function=func.qualified, kind=raw.kind, target=raw.target, verb=raw.verb, column=call[5], end_line=call[6],
             api=raw.api, subject=raw.subject, manager=raw.manager, force=raw.force, polymorphic=raw.polymorphic and not raw.kind, helper=raw.helper,
             effective="merge-patch" if raw.helper == "patch helper" else known.CREATE_OR.get(raw.helper.split(".")[-1], "") if raw.helper else "",
-            package=func.file.package,
+            package=func.file.package, through=raw.helper,
         )  # fmt: skip
 
-    def _wrapper_of(self, call: list[Any], name: str, scope: Scope) -> Wrapper | None:
+    def _wrappers_of(self, call: list[Any], name: str, scope: Scope) -> list[Wrapper]:
+        """The wrappers that a call may run: one for a function, every implementation for a method of an interface."""
         callee = self.values.callee(call, scope)
         if callee is not None:
-            return self.wrappers.get(callee.key)
+            known_one = self.wrappers.get(callee.key)
+            return [known_one] if known_one is not None else []
         function = call[1]
         if function[0] != "." or self.values.imported(function[1], scope):
-            return None
+            return []
         owner = self.values.typeof(function[1], scope)
         member = self.types.member(owner, name)
         if member is None or member[0] != "abstract":
-            return None
+            return []
         wanted = self.types.interface_methods(owner)
+        fitting = []
         for wrapper in self.by_method[name]:
             package = self.project.scanned(wrapper.func.file.package)
             if wrapper.func.receiver and package is not None and wanted <= set(package.methods.get(wrapper.func.receiver, {})):
-                return wrapper
-        return None
+                fitting.append(wrapper)
+        return fitting
 
     def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
         if wrapper.position >= len(call[2]):
             return None
         raw = Raw(str(wrapper.chief.target), "helper")
         self.writes.describe(call[2][wrapper.position], scope, raw)
-        if not raw.kind:
-            raw.kind, raw.polymorphic = wrapper.chief.kind, wrapper.chief.polymorphic
-            raw.api = wrapper.chief.api
+        inner = wrapper.chief
+        if not raw.kind and len({site.kind for site in wrapper.sites}) > 1:
+            raw.polymorphic = True
+        elif not raw.kind or (inner.kind and not raw.polymorphic and not self.writes.is_kind(raw.object_type)) or raw.object_type == ("b", "string"):
+            raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
+        if not raw.kind and raw.object_type is not None and raw.object_type[0] == "s":
+            raw.kind, raw.api, raw.polymorphic = self.writes.kind_of(raw.object_type[1])
         return raw
 
     # -- wrappers ------------------------------------------------------------------------------------------------
@@ -174,8 +188,9 @@ class GoFrontend:
             given: dict[int, list[Site]] = {}
             for site in walk.found.values():
                 raw = self.raws.get(id(site))
-                if raw is not None and raw.parameter >= 0 and self._wraps(func, raw, site):
-                    given.setdefault(raw.parameter, []).append(site)
+                position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
+                if raw is not None and position >= 0 and self._wraps(func, raw, site):
+                    given.setdefault(position, []).append(site)
             for position, sites in given.items():
                 if func.key not in self.wrappers:
                     wrapper = Wrapper(func, position, sites)
@@ -189,11 +204,11 @@ class GoFrontend:
     def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
         if func.name in ("Reconcile", "reconcile", "SetupWithManager", "main", "Run"):
             return False
-        if raw.polymorphic:
+        if raw.polymorphic and raw.parameter >= 0 and int(func.ir[8]) - func.line <= 80:
             return True
         if site.target != "status":
             return False
-        return bool(_WRITER_NAME.search(func.name))
+        return bool(_WRITER_NAME.search(func.name)) or (len(func.body) <= 3 and site.error == "returned")
 
     def _lower_callers(self, fresh: list[Wrapper]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it."""
@@ -227,6 +242,7 @@ class GoFrontend:
                     if wrapper is not None:
                         chief = wrapper.chief
                         site.effective, site.base = str(chief.way), chief.base
+                        site.through = chief.through or chief.helper
                         called.add(site.callee_key)
         for key in called:
             func = self.wrappers[key].func
@@ -234,7 +250,7 @@ class GoFrontend:
             current = walked[1].found.values() if walked else self.wrappers[key].sites
             for site in current:
                 raw = self.raws.get(id(site))
-                site.inner = raw is not None and raw.parameter == self.wrappers[key].position
+                site.inner = raw is not None and self.wrappers[key].position in (raw.parameter, raw.derived)
 
     def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:
         out: list[Patch] = []
@@ -314,6 +330,14 @@ class GoFrontend:
         facts.functions.append(Function(func.file.path, func.qualified, func.line, int(func.ir[8]), "go", walk.events, sites, pairs, name))
 
 
+def _decorates(func: Func, name: str, call: list[Any]) -> bool:
+    """A client around a client: a method that hands all its arguments on to the method of the same name is the API, not a use of it."""
+    if func.name != name or not func.receiver or len(func.ir[4]) < 2:
+        return False
+    given = [render(argument) for argument in call[2]]
+    return given == [parameter[0] for parameter in func.ir[4]] and "V1" not in render(call[1])
+
+
 def _fill(site: Site, walk: Walk) -> None:
     """Which fields of the written object the function changes, and whether only metadata."""
     fields: list[str] = []
@@ -333,8 +357,21 @@ def _fill(site: Site, walk: Walk) -> None:
             if (name == "conditions" or event.detail.split("|")[0].split(" ")[0] in ("append", "list", "condition")) and name not in lists:
                 lists.append(name if event.detail.split("|")[0] != "condition" else "conditions")
     site.fields, site.lists = tuple(fields), tuple(dict.fromkeys(lists))
+    if site.helper == "patch helper" and parts_changed and "Status" not in parts_changed and not _passed_further(site, walk):
+        site.target = "spec" if "Spec" in parts_changed else "metadata"
     if str(site.target) == "spec" and parts_changed and parts_changed <= {"ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"} and str(site.verb) not in ("helper", "ssa"):
         site.target = "metadata"
+
+
+_HARMLESS = re.compile(
+    r"(?:NewHelper|NewSerialPatcher|Get|Patch|KObj|KRef|ObjectKeyFromObject|Watch|GetLabels|GetAnnotations|EnsureOwnerRef|Wrapf?|Errorf|Info|Error"
+    r"|AddAnnotations|Set|Delete|RemoveNodeTaint|SetControllerReference|SetLabels|AddFinalizer|RemoveFinalizer)$"
+)
+
+
+def _passed_further(site: Site, walk: Walk) -> bool:
+    """Whether the written object is given to functions that may change its status."""
+    return any(event.what == "passed" and event.subject == site.subject and not _HARMLESS.search(event.detail) for event in walk.events)
 
 
 def _same_root(left: str, right: str) -> bool:

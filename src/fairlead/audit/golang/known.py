@@ -25,8 +25,6 @@ _TYPED_GROUP = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?Interface$")
 
 WRITES = {"Update", "Patch", "Create", "Delete", "DeleteAllOf", "Apply", "DeleteCollection", "UpdateStatus", "ApplyStatus"}
 
-# Patch helpers that write metadata, spec and status of the object they are given: package suffix, type, method.
-PATCH_HELPERS = {("util/patch", "Helper"), ("runtime/patch", "Helper"), ("runtime/patch", "SerialPatcher"), ("internal/patch", "Helper")}
 CREATE_OR = {"CreateOrUpdate": "update", "CreateOrPatch": "merge-patch"}
 API_GROUPS_BUILT_IN = "k8s.io/api/"
 
@@ -48,9 +46,14 @@ def role(kind: Type) -> str:
         return "manager"
     if path == _DYNAMIC or path.startswith(_DYNAMIC + "/"):
         return "dynamic" if name in ("Interface", "DynamicClient") else "resource"
-    if any(path.endswith(suffix) and name == helper for suffix, helper in PATCH_HELPERS):
+    if _is_helper_package(path) and name in ("Helper", "SerialPatcher"):
         return "helper"
     return _generated_role(path, name)
+
+
+def _is_helper_package(path: str) -> bool:
+    """The patch helpers of cluster-api and flux: they write metadata, spec and status of the object they are given."""
+    return path.endswith("/patch") and ("cluster-api/" in path or path.endswith(("runtime/patch", "util/patch")))
 
 
 def _generated_role(path: str, name: str) -> str:
@@ -163,7 +166,7 @@ def function_results(path: str, name: str) -> list[Type]:
     known = FUNCTION_RESULTS.get((path, name))
     if known is not None:
         return list(known)
-    if path.endswith(("util/patch", "runtime/patch")) and name in ("NewHelper", "NewSerialPatcher"):
+    if _is_helper_package(path) and name in ("NewHelper", "NewSerialPatcher"):
         return [("n", path, "Helper" if name == "NewHelper" else "SerialPatcher", ())]
     if ("clientset" in path or "versioned" in path) and name in ("NewForConfig", "NewForConfigOrDie"):
         return [("n", path, "Clientset", ())]

@@ -68,7 +68,7 @@ def _broken(file: GoFile) -> bool:
 
 def _is_generated(path: str, data: bytes) -> bool:
     name = path.rsplit("/", 1)[-1]
-    return name.startswith("zz_generated") or name.endswith(".pb.go") or GENERATED.search(data, 0, 3000) is not None
+    return name.startswith("zz_generated") or name.endswith(".pb.go") or ".generated." in name or GENERATED.search(data, 0, 3000) is not None
 
 
 def _lowered(sources: list[bytes], processes: int) -> list[bytes]:

@@ -30,6 +30,7 @@ class Var:
     parameter: int = -1
     depth: int = 0
     ranged: bool = False
+    filled: list[list[Any]] = field(default_factory=list)
     scope: Scope | None = None
 
 
@@ -527,7 +528,7 @@ class Values:
             elif part[0] == "i":
                 var = scope.find(part[1])
                 if var is not None:
-                    for value, _ in var.values:
+                    for value in [*(value for value, _ in var.values), *var.filled]:
                         if value is not expr:
                             out.extend(self.strings(value, var.scope or scope, depth + 1))
                 elif depth < 2:

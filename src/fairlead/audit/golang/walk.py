@@ -260,7 +260,7 @@ class Walk:
         site.loop = self.loops > 0
         site.in_retry = self.retry
         site.deferred = self.deferred
-        site.error = self.uses.get(id(call), "used")
+        site.error = site.error or self.uses.get(id(call), "used")
         site.guarded = any(_is_check(guard) for guard in self.guards) or any(self.block[: len(chain)] == chain for chain in self.returns_after_compare)
         self.found[id(call)] = site
         self.event("write", site.line, site.subject, str(site.target), str(site.way), site)
@@ -271,6 +271,10 @@ class Walk:
         arguments, line = call[2], call[3]
         if name in ("Get",) and len(arguments) >= 3 and call[1][0] == ".":
             self.event("get", line, self.path_of(arguments[2], scope))
+            root = arguments[2][1] if arguments[2][0] == "&" else arguments[2]
+            var = scope.find(root[1]) if root[0] == "i" else None
+            if var is not None:
+                var.filled = [arguments[1]]
         elif name in _META_SETTERS:
             subject = self.path_of(arguments[0], scope) if arguments and not name.startswith("Set") else ""
             if name.startswith("Set") and call[1][0] == ".":
@@ -291,11 +295,20 @@ class Walk:
             elif ".Status" in owner and ".Status()" not in owner and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find")) and name[:1].isupper():
                 subject, path = _split(owner)
                 self.event("mutate", line, subject, path, "call")
+        if name == "SetResourceVersion" and call[1][0] == "." and call[1][1][0] == "i":
+            self._versioned(call[1][1][1], scope)
+        if text.startswith(("annotations.", "labels.", "taints.")) and arguments:
+            self.event("mutate", line, self.path_of(arguments[0], scope), "Spec.Taints" if text.startswith("taints.") else "ObjectMeta.Annotations")
         if "IsConflict" in name and arguments:
             self.event("isconflict", line, render(arguments[0]))
         if name.startswith(("Sort", "sort")) or text.startswith(("sort.", "slices.Sort")):
             self.event("sort", line, render(arguments[0]) if arguments else "")
         self._passed_on(call, text, scope)
+
+    def _versioned(self, name: str, scope: Scope) -> None:
+        var = scope.find(name)
+        if var is not None:
+            var.filled = [*var.filled, ['"', "resourceVersion"]]
 
     def _passed_on(self, call: list[Any], text: str, scope: Scope) -> None:
         if text.endswith(("DeepCopy", "MergeFrom", "MergeFromWithOptions", "append", "len")):
@@ -315,6 +328,8 @@ class Walk:
     def _mutation(self, target: list[Any], value: list[Any], scope: Scope, line: int, operator: str) -> None:
         path = self.path_of(target, scope)
         subject, inner = _split(path)
+        if path.endswith(".ResourceVersion"):
+            self._versioned(path.split(".")[0], scope)
         detail = []
         text = render(value)
         if value and value[0] == "c" and text.startswith("append("):
@@ -392,7 +407,9 @@ def _mentions(expr: list[Any], name: str) -> bool:
 def error_use(check: list[Any], name: str) -> str:
     """What a function does with the error of a write, from the `if` that looks at it."""
     condition = render(check[2])
-    if f"{name} == nil" in condition:
+    if f"{name} == nil" in condition or any(inner[0] == "=" and any(render(left) == name for left in inner[1]) for inner in check[3]):
+        return "used"
+    if any("etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())):
         return "used"
     if "IsConflict" in condition and "!" not in condition and _quiet(check[3], name):
         return "conflict-swallowed"
@@ -446,7 +463,7 @@ def _quiet(body: list[Any], name: str) -> bool:
     for one in flat(body):
         if one[0] == "r":
             text = " ".join(render(value) for value in one[1])
-            if any(_asks_again(value) for value in one[1]) or "equeue" in text:
+            if any(_asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):
                 return False
         if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
             return False

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
+_API_PACKAGE = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$|(?:^|/)apis?(?:/|$)|^k8s\.io/api/|/applyconfigurations?/|/apiextensions")
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
 _CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
@@ -41,6 +42,7 @@ class Raw:
     helper: str = ""
     object_type: Type = None
     literal: bool = False
+    derived: int = -1
     versioned: bool = False
 
 
@@ -95,6 +97,8 @@ class Writes:
             return self._by_shape(name, receiver, scope, arguments) if self._foreign_client(value) else ""
         if what == "abstract" and self._like_writer(value[0], name):
             return "status" if self._status_shape(receiver) else "client"
+        if what == "abstract" and self._like_typed(value[0]):
+            return "typed"
         return ""
 
     def _foreign_client(self, kind: Type) -> bool:
@@ -110,6 +114,12 @@ class Writes:
             and known.is_client_package(parameters[1][1])
             and parameters[1][2] == "Object"
         )
+
+    def _like_typed(self, parameters: list[Type]) -> bool:
+        """A local interface method with the signature of a generated client: context first, the API's own options last."""
+        if len(parameters) < 3 or parameters[0] is None or parameters[0][-2:-1] != ("Context",):
+            return False
+        return any(one is not None and one[0] == "n" and one[1].endswith("apis/meta/v1") and one[2].endswith("Options") for one in parameters[2:])
 
     def _status_shape(self, receiver: list[Any]) -> bool:
         return receiver[0] == "c" and receiver[1][0] == "." and receiver[1][2] == "Status" and not receiver[2]
@@ -215,6 +225,29 @@ class Writes:
             if named:
                 raw.kind, raw.polymorphic = named, False
         raw.parameter = self._parameter(expr, scope)
+        raw.derived = raw.parameter if raw.parameter >= 0 else self._derived(expr, scope)
+        if raw.derived < 0:
+            raw.derived = self._derived(expr, scope, names=True)
+
+    def _derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
+        """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
+        if depth > 4 or not expr:
+            return -1
+        for part in parts(expr):
+            if part[0] != "i":
+                continue
+            var = scope.find(part[1])
+            if var is None or _CONTEXT.search(part[1]):
+                continue
+            if var.parameter >= 0:
+                if _could_be_object(var.type) or (names and var.type == ("b", "string")):
+                    return var.parameter
+                continue
+            for value in [*(value for value, _ in var.values), *var.filled]:
+                found = self._derived(value, var.scope or scope, depth + 1, names) if value is not expr else -1
+                if found >= 0:
+                    return found
+        return -1
 
     def _parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
         """The parameter that the written object is, or is a copy of."""
@@ -255,6 +288,12 @@ class Writes:
             return "", "", True
         made_of = self.types.underlying(kind)
         if made_of is not None and made_of[0] == "I":
+            return "", "", True
+        if made_of == kind and self.types.project.package_of(path):
+            # A name of the project that nothing declares: a type parameter of a generic interface.
+            return "", "", True
+        if not self.types.project.package_of(path) and (name.startswith("Generic") or name.endswith("Like") or not _API_PACKAGE.search(path)):
+            # A type of another module outside any API package: most likely an interface, so it says no kind.
             return "", "", True
         if name.endswith("ApplyConfiguration"):
             return name.removesuffix("ApplyConfiguration"), path, False
@@ -416,6 +455,13 @@ class Writes:
             self.describe(call[2][2], scope, raw)
             return raw
         return None
+
+
+def _could_be_object(kind: Type) -> bool:
+    """Not a context, a client, a name or a flag."""
+    if kind is None:
+        return True
+    return kind[0] in ("s", "m", "tp", "I", "S") or (kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request"))
 
 
 def _patched_part(texts: list[str]) -> str:

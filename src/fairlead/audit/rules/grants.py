@@ -44,7 +44,8 @@ def used_in(grant: Grant, uses: dict[str, set[str]], facts: Facts) -> tuple[set[
     package = os.path.dirname(grant.file)
     sites = [site for site in facts.sites if os.path.dirname(site.file) == package and site.target == "status"]
     controllers = {site.controller for site in sites}
-    reached = [site for site in facts.sites if site.target == "status" and (site in sites or site.controller in controllers)]
+    # Writes that belong to no known controller may be reached from this one.
+    reached = [site for site in facts.sites if site.target == "status" and (site in sites or site.controller in controllers or site.controller not in facts.controllers)]
     blind = any(not site.kind for site in reached)
     if not any(os.path.dirname(site.file) == package for site in facts.sites):
         # No write of any kind stands here: the marker is for code elsewhere (main.go, doc.go).

@@ -22,6 +22,7 @@ Known limits
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
 from fairlead.audit.rules.grants import WRITE, matches, plural, verb_of
@@ -39,7 +40,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         return []
     missing: dict[tuple[str, str], list[Site]] = {}
     for site in status_sites(facts):
-        if not site.kind or site.inner:
+        if not site.kind or site.inner or not _marked(site, facts):
             continue
         resource, verb = plural(site.kind) + "/status", verb_of(site)
         if not any(matches(grant, resource) and (verb in grant.verbs or "*" in grant.verbs) for grant in facts.grants):
@@ -50,3 +51,9 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         fix = f"add {verb} for {resource} to the RBAC marker of this controller"
         out.append(finding(CODE, sites, message, fix))
     return out
+
+
+def _marked(site: Site, facts: Facts) -> bool:
+    """The site's package has markers, or roles were given: elsewhere rights may be written by hand."""
+    package = os.path.dirname(site.file)
+    return any(not grant.marker or os.path.dirname(grant.file) == package for grant in facts.grants)

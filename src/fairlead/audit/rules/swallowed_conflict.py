@@ -38,7 +38,7 @@ SEVERITY = "error"
 _WORDS = {
     "ignored": "drops the error of",
     "logged": "only logs the error of",
-    "swallowed": "returns success after a failed",
+    "swallowed": "returns success after a failure of",
     "conflict-swallowed": "takes a conflict for success on",
 }
 

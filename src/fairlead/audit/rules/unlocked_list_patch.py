@@ -37,7 +37,7 @@ SEVERITY = "error"
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
-    candidates = [site for site in status_sites(facts) if site.way == "merge-patch" and site.helper != "patch helper" and site.lists and other_writers(facts, site)]
+    candidates = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through != "patch helper" and site.lists and other_writers(facts, site)]
     for group in by_cause(candidates, facts, base=True):
         first = group[0]
         others = other_writers(facts, first)

@@ -38,7 +38,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
     if policy != "locked":
         return []
     out = []
-    plain = [site for site in status_sites(facts) if site.way == "merge-patch" and site.helper != "patch helper" and site.language == "go"]
+    plain = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through != "patch helper" and site.language == "go"]
     python = [site for site in status_sites(facts) if site.way == "merge-patch" and site.language == "python"]
     for group in by_cause([*plain, *python], facts, base=True):
         first = group[0]
