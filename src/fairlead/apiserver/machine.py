@@ -172,7 +172,7 @@ class Machine:
                 raise statuses.page_not_found()
             kind, version = self.kind_of(route)
             call = Call(self, request, route, kind, version, user)
-            return self._served(call)
+            return self._served(call) if self.recorder is None else self._recorded(call)
         except Refusal as refusal:
             if call is not None and self.recorder is not None:
                 self.recorder.refused(call, refusal)
@@ -184,6 +184,16 @@ class Machine:
             return statuses.unsupported(missing.feature).answer()
         except RecursionError:
             return statuses.internal_error("the request is nested too deeply").answer()
+
+    def _recorded(self, call: Call) -> Answer | Stream:
+        """Tells the recorder of a write that changed nothing; whatever else happens tells of itself."""
+        revision = self.store.revision
+        answer = self._served(call)
+        if self.store.revision == revision and call.route.verb in ("update", "patch") and call.route.subresource != "scale":
+            entry = call.table.entries.get(call.key)
+            if self.recorder is not None and entry is not None and not any(name == "dryRun" for name, _ in call.request.query):
+                self.recorder.unchanged(call, entry.revision)
+        return answer
 
     def _served(self, call: Call) -> Answer | Stream:
         route, kind, version = call.route, call.kind, call.version

@@ -30,6 +30,10 @@ class Recorder(Protocol):
         """A write landed. No `before`: created. No `after`: gone."""
         ...
 
+    def unchanged(self, call: Call, revision: int) -> None:
+        """A write was answered with success and changed nothing; its caller was given the object at that revision."""
+        ...
+
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A request was answered with an error."""
         ...
@@ -88,6 +92,9 @@ class Log:
                    call.machine.store.revision, before.obj if before else None, after.obj if after else None,
                    body=request.body, media_type=request.content_type)
         )  # fmt: skip
+
+    def unchanged(self, call: Call, revision: int) -> None:
+        """Nothing happened: nothing to keep."""
 
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A record of a request that was refused."""

@@ -67,7 +67,8 @@ def handle(call: Call) -> Answer:
     scaled = _updated(call, opts, _seen(call, parent), scale_of(call, call.view(entry), lenient=True), wanted)
     metadata.check_name(wanted, call.route.name)
     metadata.in_namespace(wanted, call.route.namespace)
-    after = _written(call, entry, wanted, _carried_back(call, parent, scaled), opts)
+    managed, listed = _carried_back(call, parent, scaled)
+    after = _written(call, entry, wanted, managed, listed, opts)
     return call.answer(200, scale_of(call, call.view(after), lenient=True))
 
 
@@ -198,7 +199,7 @@ def _patched(call: Call, current: Json, opts: Options) -> Json:
     return _decoded(call, tree, complaints, opts, refused)
 
 
-def _written(call: Call, entry: Stored, wanted: Json, managed: Managed, opts: Options) -> Stored:
+def _written(call: Call, entry: Stored, wanted: Json, managed: Managed, listed: list[Json], opts: Options) -> Stored:
     """The object with the replicas that the Scale wants. No resourceVersion means the live one."""
     paths, live = _paths(call), call.view(entry)
     spec = wanted.get("spec") or {}
@@ -212,7 +213,7 @@ def _written(call: Call, entry: Stored, wanted: Json, managed: Managed, opts: Op
     version = metadata.of(wanted).get("resourceVersion")
     if version:
         new = metadata.with_metadata(new, resourceVersion=version)
-    return writing.replaced(call, entry, live, ownership.with_managed(new, managed), managed, opts, "")
+    return writing.replaced(call, entry, live, metadata.with_metadata(new, managedFields=listed or None), managed, opts, "")
 
 
 def _seen(call: Call, parent: Managed) -> Managed:
@@ -220,7 +221,7 @@ def _seen(call: Call, parent: Managed) -> Managed:
     replicas = _paths_by_version(call)
     return Managed(
         {
-            one: held._replace(api_version=_SCALE, fields=_IN_SCALE)
+            one._replace(api_version=_SCALE if one.api_version else ""): held._replace(api_version=_SCALE, fields=_IN_SCALE)
             for one, held in parent.entries.items()
             if (path := replicas.get(held.api_version)) and held.fields.has(path)
         }
@@ -234,8 +235,12 @@ def _updated(call: Call, opts: Options, seen: Managed, before: Json, after: Json
     )  # fmt: skip
 
 
-def _carried_back(call: Call, parent: Managed, scaled: Managed) -> Managed:
-    """managedFields of the object after a write to its Scale."""
+def _carried_back(call: Call, parent: Managed, scaled: Managed) -> tuple[Managed, list[Json]]:
+    """Who owns what of the object after a write to its Scale, and the list that says so.
+
+    The server tells updaters of the Scale from those of the object by their apiVersion, which both lose on the way back: an
+    updater whose replicas nobody changed stands in the list twice, and the next reader takes the entry that comes last.
+    """
     replicas = _paths_by_version(call)
     left = dict(scaled.entries)
     kept = {}
@@ -248,11 +253,19 @@ def _carried_back(call: Call, parent: Managed, scaled: Managed) -> Managed:
         if held.fields:
             kept[one] = held
     mine = replicas[call.api_version]
+    twice = {}
     for one, held in left.items():
         if mine and held.fields.has(("spec", "replicas")):
-            version = call.api_version if one.api_version else ""
-            kept[Owner(one.manager, one.operation, version, one.subresource)] = Entry(call.api_version, FieldSet.of(mine), None)
-    return Managed(kept)
+            key = Owner(one.manager, one.operation, call.api_version if one.api_version else "", one.subresource)
+            (twice if key in kept else kept)[key] = Entry(call.api_version, FieldSet.of(mine), None)
+    after = Managed(kept)
+    if not twice:
+        return after, after.encode()
+    return after, sorted([*after.encode(), *Managed(twice).encode()], key=_position)
+
+
+def _position(entry: Json) -> tuple[str, str, str, str]:
+    return entry["operation"], entry.get("time", ""), entry["manager"], entry["apiVersion"]
 
 
 def _paths_by_version(call: Call) -> dict[str, tuple[str, ...]]:
