@@ -1,7 +1,8 @@
 """Lets the checker of lost updates listen to an embedded server: the server's records become the checker's.
 
 Used by the fixture's `assert_nothing_lost()` and by `fairlead serve --check`. The actor is the user agent, or what the caller says
-in `x-fairlead-actor`; the field manager is only a label, because reads carry none.
+in `x-fairlead-actor`; the field manager is only a label, because reads carry none. A caller that knows better than the server may
+say which version it decided on (`x-fairlead-base`) and what it looked at (`x-fairlead-reads`).
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from ..history.asserted import named_version
 from ..history.checker import Checker, Finding
 from ..history.records import Attempt, Commit, Identity, Observation
 from ..history.words import explain
+from ..objects.paths import parse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,9 +48,11 @@ class Watchman:
         """Objects were delivered."""
         if deleted:
             return
-        actor = who(call).actor
+        actor, via = who(call).actor, call.route.verb
+        if any(name == "watch" for name, _ in call.request.query):
+            via = "watch"
         for entry in entries:
-            self._feed(Observation(actor, self._identity(call, entry.obj), entry.revision))
+            self._feed(Observation(actor, self._identity(call, entry.obj), entry.revision, via))
 
     def committed(self, call: Call, before: Entry | None, after: Entry | None) -> None:
         """A write landed."""
@@ -61,9 +65,20 @@ class Watchman:
             Commit(
                 caller.actor, identity, held.revision, _verb(call, after), before.obj if before else None, after.obj if after else None,
                 manager=caller.manager, subresource=call.route.subresource, content=content, body=body,
-                precondition=named_version(body, content),
+                precondition=named_version(body, content), **_told(call),
             )
         )  # fmt: skip
+
+    def unchanged(self, call: Call, revision: int) -> None:
+        """A write changed nothing; its caller was given the object all the same."""
+        route = call.route
+        identity = self._identities.get((_resource(call), route.namespace, route.name))
+        if identity is None:
+            return
+        actor = who(call).actor
+        content, body = _body(call)
+        self._feed(Attempt(actor, identity, route.verb, "unchanged", content=content, subresource=route.subresource, body=body))
+        self._feed(Observation(actor, identity, revision, "answer"))
 
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A write was refused."""
@@ -79,10 +94,16 @@ class Watchman:
             )
         )  # fmt: skip
 
+    def findings(self) -> list[Finding]:
+        """Everything found so far, updates that their actor gave up included: to be asked when the actors are at rest."""
+        for finding in self.checker.finish():
+            if self._tell is not None:
+                self._tell(finding)
+        return self.checker.findings
+
     def lost(self) -> list[str]:
-        """Everything found so far, in words."""
-        self.checker.finish()
-        return [explain(finding) for finding in self.checker.findings]
+        """Every update lost so far, in words."""
+        return [explain(finding) for finding in self.findings() if finding.is_loss]
 
     def _feed(self, record: Observation | Commit | Attempt) -> None:
         for finding in self.checker.feed(record):
@@ -99,6 +120,17 @@ class Watchman:
 def _resource(call: Call) -> str:
     group, plural = call.kind.key
     return f"{plural}.{group}" if group else plural
+
+
+def _told(call: Call) -> dict[str, Any]:
+    """What the caller said about its decision: the version that it stands on, and the paths that it looked at."""
+    headers = call.request.headers
+    told: dict[str, Any] = {}
+    if headers.get("x-fairlead-base", "").isdigit():
+        told["base"] = int(headers["x-fairlead-base"])
+    if "x-fairlead-reads" in headers:
+        told["reads"] = tuple(parse(path) for path in headers["x-fairlead-reads"].split(" ") if path)
+    return told
 
 
 def _verb(call: Call, after: Entry | None) -> str:

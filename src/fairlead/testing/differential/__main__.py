@@ -17,6 +17,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m fairlead.testing.differential")
     parser.add_argument("--seconds", type=float, default=60.0, help="when to stop")
     parser.add_argument("--seed", type=int, default=1, help="the first seed; each batch of kinds takes the next one")
+    parser.add_argument("--kinds", choices=("custom", "builtin", "both"), default="custom", help="what the conversations are about")
     parser.add_argument("--keep", type=Path, help="a directory for the smallest conversation of each difference")
     parser.add_argument("--no-shrink", action="store_true", help="report differing conversations as they are")
     parser.add_argument("--self", action="store_true", help="the real server against itself: what differs then is a defect of the fuzzer")
@@ -27,7 +28,10 @@ def main(arguments: list[str]) -> int:
         session = Session(left, right, shrink=not given.no_shrink)
         until, seed = time.monotonic() + given.seconds, given.seed
         while time.monotonic() < until:
-            session.batch(seed, until=until)
+            if given.kinds != "builtin":
+                session.batch(seed, until=until)
+            if given.kinds != "custom":
+                session.built_in(seed, until=until)
             print(f"# seed {seed}: {session.tally.summary()}", flush=True)
             seed += 1
     for number, finding in enumerate(session.tally.findings.values()):

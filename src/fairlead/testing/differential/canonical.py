@@ -23,6 +23,7 @@ _TIME = re.compile(r"^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$")
 _TIME_IN_TEXT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _QUOTED = re.compile(r'Invalid value: ("(?:\\.|[^"\\])*")')
 _VERSION_IN_TEXT = re.compile(r"(ResourceVersion in (?:the )?(?:precondition|object meta|record)\D{0,4})(\d+)")
+_ALLOCATED = re.compile(r"\b10\.0\.0\.(?!1\b)\d+\b")
 _TIMES = ("creationTimestamp", "deletionTimestamp", "time")
 _FIXED = {f"{digit * 8}-{digit * 4}-{digit * 4}-{digit * 4}-{digit * 12}" for digit in "012"}
 
@@ -98,6 +99,7 @@ class Canon:
         text = _UID.sub(self._uid, text)
         text = _TIME_IN_TEXT.sub(lambda found: found[0] if found[0] == USER_TIME else "<time>", text)
         text = _VERSION_IN_TEXT.sub(lambda found: f"{found[1]}{self._rank(int(found[2]), False)}", text)
+        text = _ALLOCATED.sub("<address>", text)
         return text.replace(self._namespace, "<namespace>")
 
     def _quoted(self, found: re.Match[str]) -> str:

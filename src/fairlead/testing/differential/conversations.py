@@ -40,13 +40,19 @@ class Step(msgspec.Struct, frozen=True, omit_defaults=True):
 
 
 class Conversation(msgspec.Struct, frozen=True):
-    """CRDs and the steps about them. `watch` is the query of the watch that is compared at the end."""
+    """Steps about one kind, and the CRDs they need. `watch` is the query of the watch that is compared at the end.
+
+    The sentinel is the object whose event ends that watch; `version` is the one it is created in.
+    """
 
     crds: list[dict[str, Any]]
     steps: list[Step]
     plural: str
     watch: dict[str, str] = {}
     origin: str = ""
+    group: str = GROUP
+    version: str = "v1"
+    sentinel: dict[str, Any] = {}
 
 
 REMOVE = "${remove}"
@@ -57,7 +63,9 @@ def conversation(rng: Random, kind: Definition, length: int, origin: str = "") -
     author = _Author(rng, kind)
     steps = [author.create("a")] + [author.step() for _ in range(length - 1)]
     watch = rng.choice(({}, {}, {"labelSelector": "tier=x"}))
-    return Conversation(crds=[kind.crd], steps=steps, plural=kind.plural, watch=watch, origin=origin)
+    version = kind.versions[0]
+    sentinel = {"apiVersion": f"{GROUP}/{version}", "kind": kind.kind, "spec": {}}
+    return Conversation([kind.crd], steps, kind.plural, watch, origin, version=version, sentinel=sentinel)
 
 
 class _Author:

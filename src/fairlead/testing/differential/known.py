@@ -16,10 +16,20 @@ def limit(difference: Difference) -> str | None:
     for answer in (difference.left_answer, difference.right_answer):
         if isinstance(answer, dict) and answer.get("code") == 0:
             return "the real server panics and closes the connection"
+    refused = _refused_feature(difference.left_answer)
+    if refused:
+        return refused
     several = any("errors:\n" in str(said) or not str(said).startswith("failed to create") for said in (difference.left, difference.right))
     if difference.path == ".body.message" and several and _opening(difference.left) == _opening(difference.right) != "":
         return "which of several typed errors an apply is told first is random"
     return None
+
+
+def _refused_feature(answer: object) -> str | None:
+    """What the embedded server says it does not do: a refusal by name is a limit, not a difference."""
+    body = answer.get("body") if isinstance(answer, dict) and answer.get("code") == 501 else None
+    message = str(body.get("message", "")) if isinstance(body, dict) else ""
+    return message if message.startswith("the embedded API server does not support") else None
 
 
 def _opening(message: object) -> str:

@@ -23,7 +23,6 @@ from fairlead import wire
 from fairlead.errors import FairleadError
 from fairlead.testing.api import TYPES
 from fairlead.testing.differential.conversations import REMOVE, Conversation, Step
-from fairlead.testing.differential.schemas import GROUP
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -95,11 +94,10 @@ class Server:
     def hold(self, conversation: Conversation, namespace: str) -> Run:
         """The conversation, in a namespace that nobody used before, and then its watch."""
         self.ask("POST", "/api/v1/namespaces", {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
-        crd = conversation.crds[0]
-        version = crd["spec"]["versions"][0]["name"]
-        collection = f"/apis/{crd['spec']['group']}/{version}/namespaces/{namespace}/{conversation.plural}"
+        root = f"/apis/{conversation.group}" if conversation.group else "/api"
+        collection = f"{root}/{conversation.version}/namespaces/{namespace}/{conversation.plural}"
         start = json.loads(self.ask("GET", collection).body)["metadata"]["resourceVersion"]
-        speaker = _Speaker(self, namespace)
+        speaker = _Speaker(self, root, namespace)
         run = Run()
         for step in conversation.steps:
             run.heard.append(speaker.say(step))
@@ -108,9 +106,7 @@ class Server:
 
     def _collect_events(self, run: Run, conversation: Conversation, collection: str, start: str) -> None:
         """The watch from the start to a sentinel that is created now; needs no clock."""
-        crd = conversation.crds[0]
-        head = {"apiVersion": f"{GROUP}/{crd['spec']['versions'][0]['name']}", "kind": crd["spec"]["names"]["kind"]}
-        sentinel = {**head, "metadata": {"name": SENTINEL, "labels": {"tier": "x"}}, "spec": {}}
+        sentinel = {**conversation.sentinel, "metadata": {"name": SENTINEL, "labels": {"tier": "x"}}}
         made = self.ask("POST", collection, sentinel)
         if made.code != 201:
             run.events_error = "no sentinel"  # a schema that demands more than an empty spec: the watch goes unread
@@ -131,8 +127,8 @@ class Server:
 class _Speaker:
     """Turns steps into requests, with what this server said before."""
 
-    def __init__(self, server: Server, namespace: str) -> None:
-        self._server, self._namespace = server, namespace
+    def __init__(self, server: Server, root: str, namespace: str) -> None:
+        self._server, self._root, self._namespace = server, root, namespace
         self._seen: dict[str, dict[str, Any]] = {}
         self._first: dict[str, str] = {}
         self._token = ""
@@ -148,7 +144,7 @@ class _Speaker:
         needs_body = step.body is not None or step.base is not None or step.type
         return wire.Request(
             method=step.method,
-            path=f"/apis/{GROUP}/{version}/namespaces/{self._namespace}/{rest}",
+            path=f"{self._root}/{version}/namespaces/{self._namespace}/{rest}",
             query=tuple((name, self._filled(text)) for name, text in step.query.items()),
             body=json.dumps(body).encode() if needs_body else b"",
             content_type=TYPES.get(step.type, step.type) or (wire.JSON if needs_body else ""),
