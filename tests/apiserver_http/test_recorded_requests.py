@@ -2,6 +2,7 @@
 
 Each line of `recorded_requests.jsonl` is a request (method, path, the Accept header, or Content-Type when there is a body, the body)
 and what kube-apiserver 1.36.3 said: code, content type, and the message of a Status, the kind of an object or a short plain text.
+scripts/record_http.py makes it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Tables are laid out as the real server lays them out.
 
-`recorded_tables.json` holds objects and rows as kube-apiserver 1.36.3 gave them, ages replaced by AGE.
+`recorded_tables.json` holds objects and rows as kube-apiserver 1.36.3 gave them, ages replaced by AGE; scripts/record_http.py makes it.
 """
 
 from __future__ import annotations
