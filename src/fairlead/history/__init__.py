@@ -3,6 +3,10 @@
     records     commits, observations and refused attempts, as a server, a proxy or an explorer saw them
     leaves      an object as a flat set of leaves, keyed lists entry by entry
     asserted    which leaves a request meant to write
+    findings    what can be found
+    memory      what is kept of one object
+    losses      what one commit destroyed
+    loops       fights and hot loops
     checker     finds lost updates and their relatives in a stream of records
     words       one finding as a sentence that names both writers, the field, before and after
 """

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..objects.tree import ABSENT, Json, lookup
-from .leaves import flat, key_names, key_of
+from .leaves import BOOKKEEPING, flat, key_names, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,24 +28,24 @@ def asserted(record: Commit | Attempt, before: Json) -> dict[Path, Json]:
     if record.content == "json":
         return dict(_operations(record.body, before))
     if record.content == "merge":
-        return dict(_merged(record.body, ()))
+        return {path: value for path, value in _merged(record.body, ()) if not _is_kept_by_server(path)}
     part = _part(record.body, record.subresource)
-    return {path: value for path, value in flat(part) if not _is_directive(path) and path[0] not in ("apiVersion", "kind")}
+    return {path: value for path, value in flat(part) if not _is_directive(path) and not _is_kept_by_server(path)}
 
 
 def tested(record: Commit, before: Json) -> set[Path]:
     """What a JSON patch compared before it wrote: there it stood on the current value, whatever it had read."""
     if record.content != "json" or not isinstance(record.body, list):
         return set()
-    found = (operation["path"] for operation in record.body if operation.get("op") == "test" and isinstance(operation.get("path"), str))
-    return {keyed(_steps(path), before) for path in found}
+    tests = (operation for operation in record.body if isinstance(operation, dict) and operation.get("op") == "test")
+    return {keyed(_steps(test["path"]), before) for test in tests if isinstance(test.get("path"), str)}
 
 
 def named_version(body: Json, content: str) -> int | None:
     """The resourceVersion that a request names, as a lock or as a test."""
     if content == "json":
-        values = [o.get("value") for o in body if o.get("path") == "/metadata/resourceVersion"] if isinstance(body, list) else []
-        value = values[0] if values else None
+        operations = [o for o in body if isinstance(o, dict)] if isinstance(body, list) else []
+        value = next((o.get("value") for o in operations if o.get("path") == "/metadata/resourceVersion"), None)
     else:
         value = lookup(body, ["metadata", "resourceVersion"])
     return int(value) if isinstance(value, str) and value.isdigit() else None
@@ -78,7 +78,7 @@ def _merged(patch: Json, at: Path) -> Iterator[tuple[Path, Json]]:
 
 def _operations(patch: Json, before: Json) -> Iterator[tuple[Path, Json]]:
     for operation in patch if isinstance(patch, list) else []:
-        kind = operation.get("op")
+        kind = operation.get("op") if isinstance(operation, dict) else "test"
         if kind == "test" or not isinstance(operation.get("path"), str):
             continue
         steps = _steps(operation["path"])
@@ -127,6 +127,10 @@ def _concrete(steps: list[str], before: Json) -> list[str | int]:
         found.append(concrete)
         tree = lookup(tree, [concrete])
     return found
+
+
+def _is_kept_by_server(path: Path) -> bool:
+    return not path or path[0] in ("apiVersion", "kind") or (path[0] == "metadata" and path[-1] in BOOKKEEPING)
 
 
 def _is_directive(path: Path) -> bool:

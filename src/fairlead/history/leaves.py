@@ -1,11 +1,13 @@
 """An object as leaves: path -> value, keyed lists entry by entry, other lists as one value.
 
-`changed` walks two versions and gives the leaves that differ; shared subtrees cost nothing, so the check is linear in what changed.
+`changed` walks two versions and gives the leaves that differ. Shared subtrees cost nothing, so the check is linear in what changed;
+it is the checker's inner loop, and written for speed. An empty object or list is a leaf only while nothing of its kind stands there
+on the other side: filling it is a change of what is put in.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from ..objects.paths import Key, Path
 from ..objects.tree import ABSENT, Json, same
@@ -13,76 +15,164 @@ from ..objects.tree import ABSENT, Json, same
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-#: Server-kept members that no writer means.
+#: Server-kept members of metadata that no writer means.
 BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink", "deletionTimestamp"})
+_TYPE = frozenset({"apiVersion", "kind"})
 #: Lists that are keyed by convention, whatever the schema: the members that may be the key, the first that fits.
 KEYS: tuple[tuple[str, ...], ...] = (("type",), ("name",), ("kind", "name"), ("key",), ("uid",))
 
+Leaf: TypeAlias = "tuple[Path, Json, Json]"
 
-def changed(before: Json, after: Json, at: Path = ()) -> Iterator[tuple[Path, Json, Json]]:
+
+def changed(before: Json, after: Json, at: Path = ()) -> list[Leaf]:
     """(path, before, after) of every leaf that differs; ABSENT where there is none."""
-    if before is after:
-        return
-    if isinstance(before, dict) or isinstance(after, dict):
-        yield from _members(before, after, at)
-    elif isinstance(before, list) or isinstance(after, list):
-        yield from _entries(before, after, at)
-    elif not same(before, after):
-        yield at, before, after
+    found: list[Leaf] = []
+    if before is not after:
+        _walk(before, after, at, found)
+    return found
 
 
-def _members(before: Json, after: Json, at: Path) -> Iterator[tuple[Path, Json, Json]]:
-    old = before if isinstance(before, dict) else {}
-    new = after if isinstance(after, dict) else {}
-    if (not old and not new) or not _comparable(before) or not _comparable(after):
-        if not same(before, after):
-            yield at, before, after
-        return
-    for name in {**old, **new}:
-        if len(at) == 1 and at[0] == "metadata" and name in BOOKKEEPING:
+def changed_objects(before: Json, after: Json) -> list[Leaf]:
+    """The same for two versions of a whole object, without what the server keeps and what names the type."""
+    found: list[Leaf] = []
+    old = {} if before is ABSENT else before
+    for name, new in after.items():
+        was = old.get(name, ABSENT)
+        if was is new or name in _TYPE:
             continue
-        yield from changed(old.get(name, ABSENT), new.get(name, ABSENT), (*at, name))
+        if name == "metadata":
+            _metadata(was or {}, new, found)
+        else:
+            _walk(was, new, (name,), found)
+    if old.keys() != after.keys():
+        for name in old.keys() - after.keys() - _TYPE:
+            _walk(old[name], ABSENT, (name,), found)
+    return found
 
 
-def _comparable(side: Json) -> bool:
-    return isinstance(side, dict) or side is ABSENT
+def _metadata(old: Json, new: Json, found: list[Leaf]) -> None:
+    for name, now in new.items():
+        if name not in BOOKKEEPING:
+            was = old.get(name, ABSENT)
+            if was is not now:
+                _walk(was, now, ("metadata", name), found)
+    if old.keys() != new.keys():
+        for name in old.keys() - new.keys() - BOOKKEEPING:
+            _walk(old[name], ABSENT, ("metadata", name), found)
 
 
-def _entries(before: Json, after: Json, at: Path) -> Iterator[tuple[Path, Json, Json]]:
+def _walk(before: Json, after: Json, at: Path, found: list[Leaf]) -> None:
+    kind, old_kind = type(after), type(before)
+    if kind is not old_kind:
+        _other_kind(before, after, at, found)
+    elif kind is dict:
+        _members(before, after, at, found)
+    elif kind is list:
+        _entries(before, after, at, found)
+    elif before != after:
+        found.append((at, before, after))
+
+
+def _members(before: Json, after: Json, at: Path, found: list[Leaf]) -> None:
+    for name, new in after.items():
+        old = before.get(name, ABSENT)
+        if old is new:
+            continue
+        if type(old) is str and type(new) is str:  # what most leaves are
+            if old != new:
+                found.append(((*at, name), old, new))
+        else:
+            _walk(old, new, (*at, name), found)
+    if before.keys() != after.keys():
+        for name, old in before.items():
+            if name not in after:
+                _walk(old, ABSENT, (*at, name), found)
+
+
+def _entries(before: list[Json], after: list[Json], at: Path, found: list[Leaf]) -> None:
+    names = key_names(after)
+    if names is not None and len(before) == len(after):
+        moved = [pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]]
+        if all(type(old) is dict and _same_key(old, new, names) for old, new in moved):
+            for old, new in moved:  # every entry stands where it stood: only those that differ need a look
+                _members(old, new, (*at, key_of(new, names)), found)
+            return
     names = key_names(before, after)
     if names is None:
         if not same(before, after):
-            yield at, before, after
+            found.append((at, before, after))
         return
-    old = {key_of(entry, names): entry for entry in before} if isinstance(before, list) else {}
-    new = {key_of(entry, names): entry for entry in after} if isinstance(after, list) else {}
-    for key in {**old, **new}:
-        yield from changed(old.get(key, ABSENT), new.get(key, ABSENT), (*at, key))
+    old_entries = {key_of(entry, names): entry for entry in before}
+    new_entries = {key_of(entry, names): entry for entry in after}
+    for key in {**old_entries, **new_entries}:
+        old, new = old_entries.get(key, ABSENT), new_entries.get(key, ABSENT)
+        if old is not new:
+            _walk(old, new, (*at, key), found)
 
 
-def key_names(*lists: Json) -> tuple[str, ...] | None:
-    """The key by which every one of the lists has distinct entries, or None."""
-    present = [entries for entries in lists if isinstance(entries, list) and entries]
-    if not present or any(not isinstance(entries, (list,)) and entries is not ABSENT for entries in lists):
-        return None
-    return next((names for names in KEYS if all(_distinct(entries, names) for entries in present)), None)
+def _same_key(old: Json, new: Json, names: tuple[str, ...]) -> bool:
+    if len(names) == 1:
+        return bool(old.get(names[0]) == new[names[0]])
+    return all(old.get(name) == new[name] for name in names)
 
 
-def _distinct(entries: list[Json], names: tuple[str, ...]) -> bool:
-    seen = set()
-    for entry in entries:
-        if not isinstance(entry, dict) or not all(isinstance(entry.get(name), str) for name in names):
-            return False
-        seen.add(key_of(entry, names))
-    return len(seen) == len(entries)
+def _other_kind(before: Json, after: Json, at: Path, found: list[Leaf]) -> None:
+    """Something came, went, or became a thing of another kind: both sides by their own leaves."""
+    old = dict(_flat(before, at))
+    new = dict(_flat(after, at))
+    found.extend((path, old.get(path, ABSENT), new.get(path, ABSENT)) for path in {**old, **new})
 
 
-def key_of(entry: Json, names: tuple[str, ...]) -> Key:
-    """The key of an entry."""
-    return Key(tuple((name, entry[name]) for name in sorted(names)))
+def _flat(tree: Json, at: Path) -> Iterator[tuple[Path, Json]]:
+    if tree is ABSENT:
+        return
+    if type(tree) is dict and tree:
+        for name, member in tree.items():
+            yield from _flat(member, (*at, name))
+        return
+    names = key_names(tree) if type(tree) is list else None
+    if names is None:
+        yield at, tree
+        return
+    for entry in tree:
+        yield from _flat(entry, (*at, key_of(entry, names)))
 
 
 def flat(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:
     """Every leaf of a tree."""
-    for path, _, value in changed(ABSENT, tree, at):
-        yield path, value
+    return _flat(tree, at)
+
+
+def key_names(*lists: Json) -> tuple[str, ...] | None:
+    """The key by which every one of the lists has distinct entries, or None. Empty lists and ABSENT have no say."""
+    found = False
+    for names in KEYS:
+        for entries in lists:
+            if entries:
+                if type(entries) is not list or not _distinct(entries, names):
+                    break
+                found = True
+        else:
+            return names if found else None
+    return None
+
+
+def _distinct(entries: list[Json], names: tuple[str, ...]) -> bool:
+    try:
+        if len(names) == 1:
+            name = names[0]
+            texts = [entry[name] for entry in entries]
+            "".join(texts)
+        else:
+            texts = ["\0".join([entry[name] for name in names]) for entry in entries]
+    except (KeyError, TypeError):  # no such member; or an entry that is no object, or a member that is no text
+        return False
+    return len(set(texts)) == len(texts)
+
+
+def key_of(entry: Json, names: tuple[str, ...]) -> Key:
+    """The key of an entry."""
+    if len(names) == 1:
+        name = names[0]
+        return Key(((name, entry[name]),))
+    return Key(tuple((name, entry[name]) for name in sorted(names)))

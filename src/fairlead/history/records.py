@@ -34,6 +34,8 @@ class Observation(msgspec.Struct, frozen=True):
     actor: str
     object: Identity
     version: int
+    #: get | list | watch | answer. What a watch brings is a queue: it may lag behind what the actor has from elsewhere.
+    via: str = "get"
 
 
 class Commit(msgspec.Struct, frozen=True):

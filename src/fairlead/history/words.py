@@ -8,10 +8,10 @@ import msgspec
 
 from ..objects.paths import render
 from ..objects.tree import ABSENT, Json
-from . import checker
+from . import findings
 
 if TYPE_CHECKING:
-    from .checker import Finding
+    from .findings import Finding
 
 _WHY = {
     "carried": "put back what it had read, without meaning to touch it",
@@ -20,7 +20,6 @@ _WHY = {
     "dropped": "removed it without knowing it",
     "laundered": "tried again with the values of a refused attempt on a fresh resourceVersion",
     "abandoned": "was refused and never tried again",
-    "wrong incarnation": "wrote to another object of the same name",
 }
 
 
@@ -28,29 +27,34 @@ def explain(finding: Finding) -> str:
     """One finding, in words."""
     where = f"{render(finding.path)} of {finding.object}" if finding.path else str(finding.object)
     match finding.name:
-        case checker.LOST if finding.kind == "abandoned":
+        case findings.LOST if finding.kind == findings.ABANDONED:
             return f"LOST {where}: {finding.victim} wanted {shown(finding.lost)}, {_WHY['abandoned']}; it is {shown(finding.now)}."
-        case checker.LOST | checker.DOUBLE:
-            title = "LOST" if finding.name == checker.LOST else "CREATED TWICE"
+        case findings.LOST if finding.kind == findings.INCARNATION:
+            return (
+                f"LOST {where}: {finding.culprit} had read an earlier object of that name, and wrote {shown(finding.now)} over "
+                f"{shown(finding.was)} of the one that {finding.victim} has made since: {finding.how} at {finding.overwritten}."
+            )
+        case findings.LOST | findings.DOUBLE:
+            title = "LOST" if finding.name == findings.LOST else "CREATED TWICE"
             return (
                 f"{title} {where}: {finding.victim} wrote {shown(finding.lost)} (was {shown(finding.was)}) at {finding.written}; "
                 f"{finding.culprit}, based on {finding.base or 'nothing it had read'}, {_WHY[finding.kind]}: "
                 f"{finding.how} at {finding.overwritten} left {shown(finding.now)}."
             )
-        case checker.STALE_DECISION:
+        case findings.STALE_DECISION:
             by = f" by {finding.victim}" if finding.victim else ""
             return (
                 f"STALE {where}: {finding.culprit} decided on {shown(finding.was)} as of {finding.base}, "
                 f"but it had become {shown(finding.now)}{by} before {finding.overwritten}."
             )
-        case checker.FOREIGN:
+        case findings.FOREIGN:
             return f"FOREIGN {where}: {finding.culprit} wrote {shown(finding.now)} over {shown(finding.was)}, but {finding.victim} owns it."
-        case checker.FIGHT:
+        case findings.FIGHT:
             return (
                 f"FIGHT {where}: {finding.culprit} and {finding.victim} overwrite each other, each having seen the other; "
                 f"now {shown(finding.now)} over {shown(finding.was)}."
             )
-        case checker.HOT_LOOP:
+        case findings.HOT_LOOP:
             return f"HOT LOOP {where}: {finding.culprit} sent {finding.how}."
     return f"TIME TRAVEL {where}: {finding.culprit} had seen version {finding.was} and was then given {finding.now}."
 

@@ -1,0 +1,58 @@
+"""Writers that go on and on: fights between two, and hot loops of one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .findings import FIGHT, HOT_LOOP, Finding
+
+if TYPE_CHECKING:
+    from .leaves import Leaf
+    from .memory import ObjectMemory, Write
+    from .records import Attempt, Commit, Identity
+
+#: Alternations of two writers on one leaf.
+FIGHT_AFTER = 3
+#: Writes in a row that changed nothing.
+IDLE_AFTER = 5
+#: Commits in a row, each woken by nothing but the actor's own previous commit.
+CHAIN_AFTER = 8
+
+
+def fight(record: Commit, known: ObjectMemory, writer: Write, leaf: Leaf) -> Finding | None:
+    """Each has seen the other, and each puts its own value back."""
+    path, was, now = leaf
+    turns = known.turns.setdefault(path, [writer.actor])
+    if turns[-1] != writer.actor or (len(turns) > 1 and record.actor != turns[-2]):
+        known.turns[path] = [writer.actor, record.actor]  # somebody else came between
+        return None
+    turns.append(record.actor)
+    if len(turns) != FIGHT_AFTER + 1:
+        return None
+    return Finding(
+        FIGHT, record.object, path, writer.actor, record.actor, written=writer.version, overwritten=record.version,
+        was=was, lost=was, now=now,
+    )  # fmt: skip
+
+
+def idle(record: Attempt, known: ObjectMemory) -> Finding | None:
+    """A write that changes nothing, once more."""
+    known.idle[record.actor] += 1
+    if known.idle[record.actor] != IDLE_AFTER:
+        return None
+    return _hot(record.object, record.actor, f"{IDLE_AFTER} writes in a row that change nothing")
+
+
+def chain(record: Commit, known: ObjectMemory, woken: tuple[Identity, int] | None) -> Finding | None:
+    """A commit whose only trigger is the actor's own last commit. `woken`: all that a watch brought since, when it was one event."""
+    actor, last, length = known.chain
+    own = actor == record.actor and woken is not None and woken == (record.object, last)
+    length = length + 1 if own else 1
+    known.chain = (record.actor, record.version, length)
+    if length != CHAIN_AFTER:
+        return None
+    return _hot(record.object, record.actor, f"{CHAIN_AFTER} writes in a row, each woken only by its own last write")
+
+
+def _hot(identity: Identity, actor: str, how: str) -> Finding:
+    return Finding(HOT_LOOP, identity, (), actor, actor, how=how)

@@ -1,0 +1,97 @@
+"""What the checker keeps of one object: the last writer of each leaf, recent versions, who saw what, and who was refused."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..objects.paths import Path, find
+from ..objects.tree import ABSENT, Json, same
+from .asserted import asserted
+from .leaves import key_names
+
+if TYPE_CHECKING:
+    from .records import Attempt
+
+#: Versions kept per object, to tell what a field was at a commit's base. An older base is still recognised as older.
+KEPT_VERSIONS = 2048
+
+
+class Write(msgspec.Struct, frozen=True, gc=False):
+    """The last change of one leaf."""
+
+    actor: str
+    version: int
+    value: Json
+    before: Json
+
+
+class Refused(msgspec.Struct):
+    """A refused attempt that its actor has not made good yet."""
+
+    attempt: Attempt
+    base: int
+    #: All that it asserted, and the part of it that would have changed something.
+    values: dict[Path, Json]
+    wanted: dict[Path, Json]
+    #: Whether the actor read the object again since: then what it does next is a decision, not an accident.
+    reconsidered: bool = False
+
+
+class ObjectMemory:
+    """One object, that is: one uid."""
+
+    def __init__(self) -> None:
+        self.writers: dict[Path, Write] = {}
+        self.versions: dict[int, Json] = {}
+        self.seen: dict[str, int] = {}
+        self.refused: dict[str, list[Refused]] = {}
+        #: Leaves that an actor has changed before, and the body of its last PUT: the fields that it knows.
+        self.touched: dict[str, set[Path]] = {}
+        self.puts: dict[str, Json] = {}
+        self.turns: dict[Path, list[str]] = {}
+        self.idle: Counter[str] = Counter()
+        self.chain: tuple[str, int, int] = ("", 0, 0)
+        self.creator = ""
+        self.latest: Json = ABSENT
+        self.version = 0
+
+    def at(self, version: int) -> Json:
+        """The object at a version, ABSENT when it is not known."""
+        return self.versions.get(version, ABSENT)
+
+    def keep(self, version: int, tree: Json) -> None:
+        """A version that may become somebody's base."""
+        self.versions[version] = tree
+        if len(self.versions) > KEPT_VERSIONS:
+            for old in list(self.versions)[: KEPT_VERSIONS // 2]:
+                del self.versions[old]
+
+    def last_writer(self, path: Path, was: Json) -> Write | None:
+        """Who last changed this leaf. A list may have been one value then and entries now, or the other way round."""
+        found = self.writers.get(path)
+        if was and type(was) is list:
+            return self.last_writer_within(path)
+        if found is None and not all(type(step) is str for step in path):
+            lists = (self.writers.get(path[:length]) for length in range(len(path) - 1, 0, -1))
+            found = next((writer for writer in lists if writer is not None and writer.value and type(writer.value) is list), None)
+        return found
+
+    def last_writer_within(self, path: Path) -> Write | None:
+        """Who last changed anything at or below the path. Walks all leaves: only for what is reported."""
+        return max((w for p, w in self.writers.items() if p[: len(path)] == path), key=lambda w: w.version, default=None)
+
+    def refuse(self, attempt: Attempt, base: int) -> None:
+        """Note a refused attempt."""
+        values = asserted(attempt, self.latest)
+        tree = self.at(base)
+        wanted = {path: value for path, value in values.items() if not _is_keyed(value) and not same(find(tree, path), value)}
+        if values:
+            self.refused.setdefault(attempt.actor, []).append(Refused(attempt, base, values, wanted))
+
+
+def _is_keyed(value: Json) -> bool:
+    """A list that is judged entry by entry."""
+    return type(value) is list and key_names(value) is not None
