@@ -21,6 +21,9 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .clients.client import AsyncClient, Client
     from .clients.kubeconfig import connect, connect_async
+    from .controllers.context import Context
+    from .controllers.controller import Controller
+    from .controllers.manager import Manager
     from .errors import (
         AlreadyExists,
         ApiError,
@@ -50,6 +53,9 @@ _HOMES = {
     "fairlead.front": ("AsyncStatusWriter", "StatusWriter"),
     "fairlead.clients.client": ("AsyncClient", "Client"),
     "fairlead.clients.kubeconfig": ("connect", "connect_async"),
+    "fairlead.controllers.context": ("Context",),
+    "fairlead.controllers.controller": ("Controller",),
+    "fairlead.controllers.manager": ("Manager",),
     "fairlead.status.claims": ("Claims",),
     "fairlead.status.conversation": ("Budget",),
     "fairlead.status.outcome": ("Made", "Outcome"),
@@ -59,9 +65,38 @@ _HOMES = {
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
-    "APPLY", "COMPARE", "LOCKED", "MERGE", "AlreadyExists", "ApiError", "AsyncClient", "AsyncStatusWriter", "Budget", "Cause", "Change",
-    "Claims", "Client", "Conflict", "FairleadError", "Forbidden", "Invalid", "Made", "NotFound", "NotOwner", "Outcome", "Status",
-    "StatusWriter", "Strategy", "Unavailable", "Unsupported", "__version__", "connect", "connect_async",
+    "APPLY",
+    "COMPARE",
+    "LOCKED",
+    "MERGE",
+    "AlreadyExists",
+    "ApiError",
+    "AsyncClient",
+    "AsyncStatusWriter",
+    "Budget",
+    "Cause",
+    "Change",
+    "Claims",
+    "Client",
+    "Conflict",
+    "Context",
+    "Controller",
+    "FairleadError",
+    "Forbidden",
+    "Invalid",
+    "Made",
+    "Manager",
+    "NotFound",
+    "NotOwner",
+    "Outcome",
+    "Status",
+    "StatusWriter",
+    "Strategy",
+    "Unavailable",
+    "Unsupported",
+    "__version__",
+    "connect",
+    "connect_async",
 ]  # fmt: skip
 
 

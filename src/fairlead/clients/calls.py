@@ -72,8 +72,8 @@ class Calls:
 
     def list(
         self, api_version: str, kind: str, namespace: str | None, labels: str | None, fields: str | None, limit: int
-    ) -> Call[list[Json]]:
-        """Every object, page by page. A list that expires on the way starts again."""
+    ) -> Call[tuple[list[Json], str]]:
+        """Every object, page by page, and the version of the list. A list that expires on the way starts again."""
         resource = yield from self.resource(api_version, kind)
         items: list[Json] = []
         query = _query(labelSelector=labels, fieldSelector=fields, limit=str(limit) if limit else None)
@@ -86,9 +86,10 @@ class Calls:
             document = checked(page)
             given = {"apiVersion": document.get("apiVersion"), "kind": str(document.get("kind", "")).removesuffix("List")}
             items += [{**given, **item} for item in document.get("items") or []]
-            token = (document.get("metadata") or {}).get("continue") or ""
+            metadata = document.get("metadata") or {}
+            token = metadata.get("continue") or ""
             if not token:
-                return items
+                return items, metadata.get("resourceVersion") or ""
 
     def create(self, obj: Json, field_manager: str | None) -> Call[Json]:
         """A new object."""

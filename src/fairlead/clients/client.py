@@ -13,6 +13,7 @@ from .calls import Calls, event
 from .given import plain_object
 
 if TYPE_CHECKING:
+    import builtins
     from collections.abc import AsyncIterator, Iterator
 
     from ..objects.tree import Json
@@ -40,6 +41,13 @@ class Client:
         limit: int = PAGE,
     ) -> list[Json]:  # fmt: skip
         """All objects of the kind, in one namespace or all."""
+        return self.snapshot(api_version, kind, namespace, labels, fields, limit)[0]
+
+    def snapshot(
+        self, api_version: str, kind: str, namespace: str | None = None, labels: str | None = None, fields: str | None = None,
+        limit: int = PAGE,
+    ) -> tuple[builtins.list[Json], str]:  # fmt: skip
+        """The same with the resourceVersion of the list, from which a watch goes on."""
         return self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit))
 
     def create(self, obj: Any, *, field_manager: str | None = None) -> Json:
@@ -113,6 +121,13 @@ class AsyncClient:
         limit: int = PAGE,
     ) -> list[Json]:  # fmt: skip
         """All objects of the kind, in one namespace or all."""
+        return (await self.snapshot(api_version, kind, namespace, labels, fields, limit))[0]
+
+    async def snapshot(
+        self, api_version: str, kind: str, namespace: str | None = None, labels: str | None = None, fields: str | None = None,
+        limit: int = PAGE,
+    ) -> tuple[builtins.list[Json], str]:  # fmt: skip
+        """The same with the resourceVersion of the list, from which a watch goes on."""
         return await self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit))
 
     async def create(self, obj: Any, *, field_manager: str | None = None) -> Json:
