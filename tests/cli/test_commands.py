@@ -15,13 +15,14 @@ def run(*arguments: str) -> int:
     return int(ended.value.code or 0)
 
 
-def test_the_demo_loses_a_condition(capsys: pytest.CaptureFixture[str]) -> None:
-    """The demo's two patches are both answered 200, and one of the two conditions is not stored."""
+def test_the_demo_loses_a_condition_and_then_none(capsys: pytest.CaptureFixture[str]) -> None:
+    """Two patches are both answered 200 and one condition is gone; the same two writes with the writer keep both."""
     assert run("demo") == 0
     told = capsys.readouterr().out
     assert len(re.findall(r"200 OK +\d+\.\d\d ms", told)) == 2
-    assert "3. Stored: conditions: [Probed=True]" in told
-    assert "Lost: Ready" in told
+    assert "stored: Probed.  Lost: Ready." in told
+    assert re.search(r"config-controller +Ready=True +applied, 1 request +\d+\.\d\d ms", told)
+    assert "stored: Ready, Probed.  Nothing lost." in told
 
 
 def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,22 +1,35 @@
-"""`fairlead demo`: one lost update, end to end, on a server that it starts itself."""
+"""`fairlead demo`: one lost update, end to end, on a server that it starts itself; and the same two writes with nothing lost."""
 
 from __future__ import annotations
 
 import argparse
-import http.client
-import json
 import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from ..apiserver.embedded import EmbeddedServer
+    from ..testing.transport import HttpTransport
 
 _GADGETS = "/apis/example.io/v1/namespaces/default/gadgets"
-_MERGE = "application/merge-patch+json"
-_CONDITION = {"type": "object", "required": ["type", "status"], "properties": {"type": {"type": "string"}, "status": {"type": "string"}}}
+_TEXT = {"type": "string"}
+_CONDITION = {
+    "type": "object",
+    "required": ["type", "status"],
+    "properties": {
+        **dict.fromkeys(("type", "status", "reason", "message"), _TEXT),
+        "lastTransitionTime": {"type": "string", "format": "date-time"},
+        "observedGeneration": {"type": "integer"},
+    },
+}
 _CONDITIONS = {"type": "array", "items": _CONDITION, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
+        "status": {"type": "object", "properties": {"conditions": _CONDITIONS}},
+    },
+}
 CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
@@ -26,73 +39,89 @@ CRD: dict[str, Any] = {
         "scope": "Namespaced",
         "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget"},
         "versions": [
-            {
-                "name": "v1",
-                "served": True,
-                "storage": True,
-                "subresources": {"status": {}},
-                "schema": {
-                    "openAPIV3Schema": {
-                        "type": "object",
-                        "properties": {
-                            "spec": {"type": "object", "properties": {"size": {"type": "integer"}}},
-                            "status": {"type": "object", "properties": {"conditions": _CONDITIONS}},
-                        },
-                    }
-                },
-            }
+            {"name": "v1", "served": True, "storage": True, "subresources": {"status": {}}, "schema": {"openAPIV3Schema": _SCHEMA}},
         ],
     },
 }
+#: Who writes which condition.
+WRITERS = {"config-controller": "Ready", "probe-reporter": "Probed"}
 
 
 def run(arguments: Sequence[str]) -> int:
     """The command; gives back its exit code."""
-    described = "Show a lost update: two writers, two status patches, both answered 200, one condition gone."
+    described = "Show a lost update: two writers, two status patches, both answered 200, one condition gone. Then the same without loss."
     argparse.ArgumentParser(prog="fairlead demo", description=described).parse_args(arguments)
     started = time.perf_counter()
     from ..apiserver.embedded import EmbeddedServer
+    from ..testing.transport import HttpTransport
 
     with EmbeddedServer(crds=[CRD]) as server:
         ready = time.perf_counter() - started
-        _say(f"An API server in this process, with a CRD (conditions is a map list): ready in {ready * 1000:.0f} ms at {server.url}")
-        _lose_a_condition(server)
+        _say(f"A Kubernetes API server in this process, with a CRD: ready in {ready * 1000:.0f} ms at {server.url}")
+        transports = {name: HttpTransport(server.url, user_agent=f"{name}/1") for name in WRITERS}
+        with_patches(transports)
+        with_writers(transports)
+        for transport in transports.values():
+            transport.close()
     return 0
 
 
-def _lose_a_condition(server: EmbeddedServer) -> None:
-    actor = {name: _Actor(name, server.port) for name in ("config-controller", "probe-reporter")}
-    controller, reporter = actor.values()
-    controller.call("POST", _GADGETS, {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 3}})
-    _say("\n1. Both read Gadget g, which has no conditions yet.")
-    for each in actor.values():
-        each.call("GET", f"{_GADGETS}/g")
-    _say("2. Each sets its own condition with a merge patch of status, as most operators do:")
-    for each, condition in ((controller, "Ready"), (reporter, "Probed")):
-        code, _, spent = each.call("PATCH", f"{_GADGETS}/g/status", {"status": {"conditions": [{"type": condition, "status": "True"}]}})
-        _say(f"     {each.name:<18} conditions: [{condition}=True]".ljust(56) + f"{code} OK   {spent * 1000:5.2f} ms")
-    _, stored, _ = controller.call("GET", f"{_GADGETS}/g")
-    kept = [condition["type"] for condition in stored["status"]["conditions"]]
-    lost = [condition for condition in ("Ready", "Probed") if condition not in kept]
-    _say(f"3. Stored: conditions: [{', '.join(f'{name}=True' for name in kept)}]")
-    _say(f"\nLost: {', '.join(lost)}, written by config-controller, acknowledged with 200, erased by probe-reporter. Nobody was told.")
+def with_patches(transports: dict[str, HttpTransport]) -> None:
+    """Both read, both patch their own condition, one condition is gone."""
+    from ..wire import JSON, MERGE_PATCH
+
+    anyone = next(iter(transports.values()))
+    _send(anyone, "POST", _GADGETS, JSON, _gadget("patched"))
+    _say("\nTwo controllers read a Gadget that has no conditions, and each sets its own with a merge patch of status:")
+    for name, condition in WRITERS.items():
+        body = {"status": {"conditions": [{"type": condition, "status": "True"}]}}
+        code, _, spent = _send(transports[name], "PATCH", f"{_GADGETS}/patched/status", MERGE_PATCH, body)
+        _say(f"    {name:<18} {condition}=True".ljust(40) + f"{code} OK".ljust(24) + f"{spent * 1000:6.2f} ms")
+    kept = _conditions(anyone, "patched")
+    lost = [condition for condition in WRITERS.values() if condition not in kept]
+    _say(f"    stored: {', '.join(kept)}.  Lost: {', '.join(lost)}. It was acknowledged, then erased, and nobody was told.")
 
 
-class _Actor:
-    """One writer with its own connection and name."""
+def with_writers(transports: dict[str, HttpTransport]) -> None:
+    """The same two writes, from the same stale read, through fairlead's writer."""
+    import fairlead
 
-    def __init__(self, name: str, port: int) -> None:
-        self.name = name
-        self._connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+    from ..wire import JSON
 
-    def call(self, method: str, path: str, body: Any = None) -> tuple[int, Any, float]:
-        """Status, body and seconds of one request."""
-        headers = {"User-Agent": f"{self.name}/1", "Content-Type": _MERGE if method == "PATCH" else "application/json"}
+    anyone = next(iter(transports.values()))
+    _, seen, _ = _send(anyone, "POST", _GADGETS, JSON, _gadget("written"))
+    _say("\nThe same two writes from the same stale read, with fairlead.StatusWriter:")
+    for name, condition in WRITERS.items():
+        writer = fairlead.StatusWriter(fairlead.Client(transports[name]), field_manager=name)
         started = time.perf_counter()
-        self._connection.request(method, path, None if body is None else json.dumps(body), headers)
-        answer = self._connection.getresponse()
-        text = answer.read()
-        return answer.status, json.loads(text), time.perf_counter() - started
+        with writer.session(seen) as status:
+            status.conditions.set(condition, True, reason="Observed")
+        spent = time.perf_counter() - started
+        outcome = status.outcome
+        told = f"{outcome.kind}, {outcome.requests} request{'s' if outcome.requests > 1 else ''}" if outcome else ""
+        _say(f"    {name:<18} {condition}=True".ljust(40) + told.ljust(24) + f"{spent * 1000:6.2f} ms")
+    _say(f"    stored: {', '.join(_conditions(anyone, 'written'))}.  Nothing lost.")
+
+
+def _gadget(name: str) -> dict[str, Any]:
+    return {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": name, "namespace": "default"}, "spec": {"size": 3}}
+
+
+def _conditions(transport: HttpTransport, name: str) -> list[str]:
+    _, stored, _ = _send(transport, "GET", f"{_GADGETS}/{name}")
+    return [condition["type"] for condition in stored["status"]["conditions"]]
+
+
+def _send(transport: HttpTransport, method: str, path: str, content_type: str = "", body: Any = None) -> tuple[int, Any, float]:
+    """Status, body and seconds of one request."""
+    import msgspec
+
+    from ..wire import Request
+
+    data = b"" if body is None else msgspec.json.encode(body)
+    started = time.perf_counter()
+    answer = transport.send(Request(method=method, path=path, body=data, content_type=content_type))
+    return answer.status, answer.json(), time.perf_counter() - started
 
 
 def _say(text: str) -> None:
