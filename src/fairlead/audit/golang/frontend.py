@@ -71,6 +71,10 @@ class GoFrontend:
                 self._walk(func)
         self._wrap()
         self._resolve_patches()
+        for _, walk in self.walks.values():
+            for site in walk.found.values():
+                _fill(site, walk)
+        self._refresh_helpers()
         facts = Facts()
         self.controllers.settle([walked for walked in self.walks.values() if walked[1].found], self._functions_by_call)
         for func, walk in self.walks.values():
@@ -159,7 +163,13 @@ class GoFrontend:
         raw = Raw(str(wrapper.chief.target), "helper")
         self.writes.describe(call[2][wrapper.position], scope, raw)
         inner = wrapper.chief
-        if not raw.kind and len({site.kind for site in wrapper.sites}) > 1:
+        chief = self.raws.get(id(inner))
+        if inner.kind and chief is not None and chief.parameter < 0:
+            # What is written is found by what is given, and is not it.
+            raw.kind, raw.polymorphic, raw.api = inner.kind, False, inner.api
+            if len({site.kind for site in wrapper.sites}) > 1:
+                raw.kind, raw.polymorphic = "", True
+        elif not raw.kind and len({site.kind for site in wrapper.sites}) > 1:
             raw.polymorphic = True
         elif not raw.kind or (inner.kind and not raw.polymorphic and not self.writes.is_kind(raw.object_type)) or raw.object_type == ("b", "string"):
             raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
@@ -204,7 +214,7 @@ class GoFrontend:
     def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
         if func.name in ("Reconcile", "reconcile", "SetupWithManager", "main", "Run"):
             return False
-        if raw.polymorphic and raw.parameter >= 0 and int(func.ir[8]) - func.line <= 80:
+        if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
             return True
         if site.target != "status":
             return False
@@ -230,7 +240,6 @@ class GoFrontend:
                 if raw.verb == "merge-patch" and str(site.verb) == "merge-patch":
                     found = self._settled(func, raw.patches)
                     self._apply_patches(site, raw, found)
-        self._refresh_helpers()
 
     def _refresh_helpers(self) -> None:
         """Calls of a wrapper say what the wrapper does, now that its patches are known; writes inside a wrapper that has callers are judged through them."""
@@ -243,6 +252,7 @@ class GoFrontend:
                         chief = wrapper.chief
                         site.effective, site.base = str(chief.way), chief.base
                         site.through = chief.through or chief.helper
+                        site.target = chief.target
                         called.add(site.callee_key)
         for key in called:
             func = self.wrappers[key].func
@@ -322,7 +332,6 @@ class GoFrontend:
             return
         sites = list(walk.found.values())
         for site in sites:
-            _fill(site, walk)
             self.controllers.place(site, func, walk)
         facts.sites.extend(sites)
         pairs = double_writes(func.body, walk.found)

@@ -90,7 +90,8 @@ class Walk:
             case "r":
                 for value in one[1]:
                     self.expression(value, scope)
-                self.event("return", one[2], detail=" ".join(render(value) for value in one[1]))
+                again = "requeue " if any(_asks_again(value) for value in one[1]) else ""
+                self.event("return", one[2], detail=again + " ".join(render(value) for value in one[1]))
             case "d" | "g":
                 self._later(one, scope)
             case "sw":
@@ -414,7 +415,7 @@ def error_use(check: list[Any], name: str) -> str:
     if "IsConflict" in condition and "!" not in condition and _quiet(check[3], name):
         return "conflict-swallowed"
     for inner in check[3]:
-        if inner[0] == "if" and "IsConflict" in render(inner[2]) and not render(inner[2]).startswith("!") and _quiet(inner[3], name):
+        if inner[0] == "if" and "IsConflict" in render(inner[2]) and not render(inner[2]).startswith("!") and _leaves(inner[3]) and _quiet(inner[3], name):
             return "conflict-swallowed"
     if "!apierrors.IsConflict" in condition.replace(" ", "") or ("IsConflict" in condition and "!" in condition):
         return "conflict-swallowed" if _returns(check[3]) else "used"
@@ -427,6 +428,10 @@ def _returns(body: list[Any]) -> bool:
     from fairlead.audit.golang.values import flat
 
     return any(one[0] == "r" for one in flat(body))
+
+
+def _leaves(body: list[Any]) -> bool:
+    return bool(body) and body[-1][0] in ("r", "br")
 
 
 def _speaks(body: list[Any], name: str) -> bool:

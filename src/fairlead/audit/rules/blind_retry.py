@@ -62,7 +62,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 def _reads_again(site: Site, function: Function, span: range) -> bool:
     for event in function.events:
-        if event.line not in span or event.line > site.line:
+        if event.line not in span:
             continue
         if event.what == "get" or (event.what == "passed" and _READS.search(event.detail.rsplit(".", 1)[-1])) or event.what == "read":
             return True

@@ -70,4 +70,4 @@ def _fails_anyway(site: Site, function: Function) -> bool:
 
 
 def _is_error(detail: str, last: str) -> bool:
-    return last not in ("", "nil") and ("err" in detail.lower() or "requeue" in detail.lower())
+    return detail.startswith("requeue ") or (last not in ("", "nil") and "err" in detail.lower())
