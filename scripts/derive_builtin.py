@@ -1,6 +1,6 @@
 """Writes `src/fairlead/apiserver/builtin/data/`: what the real kube-apiserver says of its own kinds, and how Go declares them.
 
-    python scripts/derive_builtin.py --url https://127.0.0.1:6443 --token TOKEN [--types types.json] [--out DIR]
+    python scripts/derive_builtin.py [--url https://127.0.0.1:6443 --token TOKEN] [--types types.json] [--out DIR]
 
 Two sources, both facts of the release under test: discovery and OpenAPI v3 of a running server (names, scope, verbs, schemas with
 list types, merge keys and defaults), and the Go types of its API modules, printed by `scripts/gotypes` (member order, omit rules,
@@ -164,30 +164,37 @@ def package(definition: str) -> str:
     )
 
 
-def derive(server: Server, types: Any | None, out: pathlib.Path) -> None:
-    """Reads the server and writes all data files."""
-    version = server.get("version")["gitVersion"]
-    meta = {"generator": "scripts/derive_builtin.py", "server": version}
-    listed = resources(server)
+def derive_served(server: Server, out: pathlib.Path) -> tuple[list[Any], dict[str, Any]]:
+    """Writes what the server says: discovery and definitions. Returns both."""
+    meta = about(server)
+    listed, by_name = resources(server), definitions(server)
     write(out / "resources.json", meta, {"resources": listed})
     by_package: dict[str, dict[str, Any]] = {}
-    schemas_by_name = definitions(server)
-    for name, schema in schemas_by_name.items():
+    for name, schema in by_name.items():
         by_package.setdefault(package(name), {})[name] = schema
     for name, schemas in by_package.items():
         write(out / "openapi" / f"{name}.json", meta, {"definitions": schemas})
-    types = types or go_types(version)
+    return listed, by_name
+
+
+def derive(server: Server, types: Any | None, out: pathlib.Path) -> None:
+    """Reads the server and the Go types, and writes all data files."""
+    listed, by_name = derive_served(server, out)
+    meta = about(server)
+    types = types or go_types(meta["server"])
     kinds = {_kind_key(entry) for entry in listed}
-    structs = used_types(types, kinds)
     split: dict[str, dict[str, Any]] = {}
-    for name, fields in structs.items():
-        split.setdefault(name.rpartition(".")[0].replace("/", "."), {})[name] = [
-            types["names"][name],
-            *(_member(name, field, schemas_by_name) for field in fields),
-        ]
+    for name, fields in used_types(types, kinds).items():
+        members = [types["names"][name], *(_member(name, field, by_name) for field in fields)]
+        split.setdefault(name.rpartition(".")[0].replace("/", "."), {})[name] = members
     for name, entries in split.items():
         write(out / "gotypes" / f"{name}.json", meta, {"structs": entries})
     write(out / "gokinds.json", meta, {"kinds": {kind: types["kinds"][kind] for kind in sorted(kinds) if kind in types["kinds"]}})
+
+
+def about(server: Server) -> dict[str, str]:
+    """The header of every file: who wrote it, from which release."""
+    return {"generator": "scripts/derive_builtin.py", "server": server.get("version")["gitVersion"]}
 
 
 def _member(struct: str, field: list[str], schemas: dict[str, Any]) -> list[Any]:
@@ -220,12 +227,19 @@ def _kind_key(entry: Any) -> str:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", required=True)
+    parser.add_argument("--url", help="a running kube-apiserver; without it one is built and started")
     parser.add_argument("--token", default="fairlead")
     parser.add_argument("--types", type=pathlib.Path, help="output of scripts/gotypes, when it was run already")
     parser.add_argument("--out", type=pathlib.Path, default=DATA)
     given = parser.parse_args()
-    derive(Server(given.url, given.token), json.loads(given.types.read_text()) if given.types else None, given.out)
+    types = json.loads(given.types.read_text()) if given.types else None
+    if given.url:
+        derive(Server(given.url, given.token), types, given.out)
+        return 0
+    from fairlead.apiserver.real.launch import RealServer
+
+    with RealServer() as real:
+        derive(Server(real.url, real.token), types, given.out)
     return 0
 
 

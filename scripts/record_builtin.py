@@ -1,6 +1,6 @@
 """Sends the requests of `tests/apiserver_builtin/cases/*.json` to a real kube-apiserver and writes down its answers.
 
-    python scripts/record_builtin.py --url https://127.0.0.1:6443 --token TOKEN [FILE...]
+    python scripts/record_builtin.py [--url https://127.0.0.1:6443 --token TOKEN] [FILE...]
 
 A case is a list of steps; each has a request and, once recorded, the answer. Cases run in namespaces of their own: `{ns}` in paths,
 bodies and answers stands for it. What a server chooses (uids, times, resourceVersions, addresses) is replaced before comparing, so
@@ -54,7 +54,10 @@ def normalised(answer: Any, namespace: str, sent: str) -> Any:
                 continue
             if key in ("nodePort", "healthCheckNodePort") and str(value) not in sent:
                 value = "{port}"
-            found[_text(key, namespace, sent)] = normalised(value, namespace, sent)
+            made = normalised(value, namespace, sent)
+            if key == "managedFields" and isinstance(made, list):  # in order of time, which is how fast the machine was
+                made.sort(key=lambda entry: json.dumps(entry, sort_keys=True))
+            found[_text(key, namespace, sent)] = made
         return found
     if isinstance(answer, list):
         return [normalised(value, namespace, sent) for value in answer]
@@ -113,15 +116,26 @@ def record(file: pathlib.Path, server: Server, run_id: str) -> int:
 def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--url", required=True)
+    parser.add_argument("--url", help="a running kube-apiserver; without it one is built and started")
     parser.add_argument("--token", default="fairlead")
     parser.add_argument("--run", default="1", help="part of the namespaces' names: a server sees each name once")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
-    server = Server(given.url, given.token)
-    for file in given.files or sorted(CASES.glob("*.json")):
-        print(f"{file.name}: {record(file, server, given.run)} cases")
+    files = given.files or sorted(CASES.glob("*.json"))
+    if given.url:
+        record_all(files, Server(given.url, given.token), given.run)
+        return 0
+    from fairlead.apiserver.real.launch import RealServer
+
+    with RealServer() as real:
+        record_all(files, Server(real.url, real.token), given.run)
     return 0
+
+
+def record_all(files: list[pathlib.Path], server: Server, run_id: str) -> None:
+    """Records file after file."""
+    for file in files:
+        print(f"{file.name}: {record(file, server, run_id)} cases")
 
 
 if __name__ == "__main__":
