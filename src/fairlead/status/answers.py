@@ -13,6 +13,7 @@
 
 from __future__ import annotations
 
+import re
 from enum import Enum
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 #: What the server says of a JSON patch whose test failed, and of nothing else.
 FAILED_TEST = "the server rejected our request due to an error in our request"
+_INDEX = re.compile(r"\[[^]]*\]")
 TOO_LARGE = ("request is too large", "larger than max")
 
 
@@ -66,7 +68,7 @@ def meaning(answer: Answer | Lost, appended: Sequence[str] = ()) -> Meaning:
         return Meaning.INVALID
     if code == 409:
         return Meaning.REFUSED
-    if code == 500 and any(text in status_of(answer).get("message", "") for text in TOO_LARGE):
+    if code == 500 and any(text in str(status_of(answer).get("message")) for text in TOO_LARGE):
         return Meaning.INVALID
     return Meaning.UNKNOWN if code in (500, 502, 503, 504) else Meaning.REJECTED
 
@@ -76,11 +78,13 @@ def _is_refusal(answer: Answer, appended: Sequence[str]) -> bool:
     found = causes(status)
     if not found:
         return bool(status.get("message") == FAILED_TEST)
-    return all(cause.reason == "FieldValueDuplicate" and cause.field.rpartition("[")[0] in appended for cause in found)
+    return all(cause.reason == "FieldValueDuplicate" and _INDEX.sub("", cause.field) in appended for cause in found)
 
 
-def retry_after(answer: Answer) -> float | None:
+def retry_after(answer: Answer | Lost | None) -> float | None:
     """The seconds the server asks for, or None."""
+    if answer is None or isinstance(answer, Lost):
+        return None
     text = answer.headers.get("retry-after", "")
     return float(text) if text.isdigit() else None
 
@@ -97,13 +101,13 @@ def status_of(answer: Answer) -> Json:
 def causes(status: Json) -> list[Cause]:
     """The server's causes."""
     details = status.get("details") or {}
-    return [Cause(c.get("reason", ""), c.get("message", ""), c.get("field", "")) for c in details.get("causes") or []]
+    return [Cause(c.get("reason") or "", c.get("message") or "", c.get("field") or "") for c in details.get("causes") or []]
 
 
 def error(answer: Answer) -> Invalid | ApiError:
     """The answer as the error that a caller catches."""
     status = status_of(answer)
-    code, reason, message = answer.status, status.get("reason", ""), status.get("message", "")
+    code, reason, message = answer.status, status.get("reason") or "", status.get("message") or ""
     if meaning(answer) is Meaning.INVALID:
         return Invalid(message or f"the server answered {code}", causes(status), code, reason)
     kinds = {404: NotFound, 403: Forbidden}

@@ -39,6 +39,10 @@ class Claims:
         """The writer that claims the path, or something above or below it."""
         return next((owner for claimed, owner in self._owners.get(kind, {}).items() if _overlap(path, claimed)), None)
 
+    def mentions(self, kind: str) -> bool:
+        """Whether anybody claims anything of the kind."""
+        return kind in self._owners
+
     def check(self, writer: str, kind: str, path: Path) -> None:
         """Refuse a write to what another writer claims."""
         if kind not in self._owners:

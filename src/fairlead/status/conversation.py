@@ -27,7 +27,7 @@ again makes the live object the snapshot of the next try, after a wait.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
 
     from ..objects.paths import Path
     from .intents import Intent
+    from .pacing import Pace
     from .shapes import Shapes
     from .targets import Resource, Target
 
@@ -98,7 +99,12 @@ class Plan(msgspec.Struct, kw_only=True):
     settled: Callable[[Sequence[Intent], Json], Sequence[Intent]]
     budget: Budget
     chance: Callable[[], float]
-    look_first: bool = False
+    seconds: Callable[[], float]
+    pace: Pace
+    #: A newer version than the base that is known already: it is judged before anything is sent.
+    live: Json | None = None
+    #: Requests that were needed to get there.
+    asked: int = 0
 
 
 class Progress(msgspec.Struct):
@@ -115,9 +121,9 @@ class Progress(msgspec.Struct):
 
 def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
     """The conversation."""
-    done, snapshot, so_far = None, plan.snapshot, Progress()
-    if plan.look_first:
-        done, snapshot = yield from _look(plan, snapshot, so_far)
+    done, snapshot, so_far = None, plan.snapshot, Progress(requests=plan.asked)
+    if plan.live is not None:
+        done, snapshot = _judge(plan, plan.live, so_far)
         so_far.rebased = False
     for attempt in range(plan.budget.tries):
         if done is not None:
@@ -126,8 +132,7 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         if body is None:
             kind = Kind.CONVERGED if so_far.rebased else Kind.UNCHANGED
             return Outcome(kind, snapshot, so_far.requests, so_far.repaired), None
-        so_far.last = answer = yield Send(request(plan, body))
-        so_far.requests += 1
+        answer = yield from _send(plan, body, so_far)
         pause = plan.budget.pause(attempt, plan.chance())
         match answers.meaning(answer, body.appended):
             case Meaning.STORED:
@@ -136,16 +141,30 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
             case Meaning.INVALID | Meaning.REJECTED:
                 raise answers.error(answer)
             case Meaning.BUSY:
-                pause = max(pause, answers.retry_after(answer) or 0.0)
+                pass
             case seen:
                 so_far.may_have_landed |= seen is Meaning.UNKNOWN
+                so_far.refusals += seen is Meaning.REFUSED
                 _raise_field_manager_conflict(plan, answer)
                 done, snapshot = yield from _look(plan, snapshot, so_far, missing=seen is Meaning.MISSING)
         if done is None:
-            yield Wait(pause)
+            yield Wait(max(pause, answers.retry_after(so_far.last) or 0.0))
     if done is not None:
         return done, None
     raise spent(plan, so_far)
+
+
+def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
+    """One try: held back where the object is contended, and timed, because that is how contention shows."""
+    hold = plan.pace.hold(plan.seconds(), plan.chance()) if plan.pace.gap else 0.0
+    if hold:
+        yield Wait(hold)
+    began = plan.seconds()
+    so_far.last = answer = yield Send(request(plan, body))
+    now = plan.seconds()
+    plan.pace.answered(now - began, now)
+    so_far.requests += 1
+    return answer
 
 
 def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
@@ -186,12 +205,17 @@ def _look(plan: Plan, snapshot: Json, so_far: Progress, missing: bool = False) -
             return None, snapshot
         case _:
             raise answers.error(answer)
+    if missing and live["metadata"]["uid"] == plan.target.uid:
+        raise no_subresource(plan)
+    return _judge(plan, live, so_far)
+
+
+def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Json]:
+    """What the live object says about going on."""
     decision = decide(
         plan.base, live, plan.settled(plan.intents, live), plan.reads,
         manager=plan.manager, claimed=plan.claimed, may_have_landed=so_far.may_have_landed,
     )  # fmt: skip
-    if missing and decision.verdict is not Verdict.GONE:
-        raise FairleadError(f"{plan.target} is there, but its kind has no {plan.subresource} subresource: add it to the CRD")
     return _follow(plan, decision, live, so_far)
 
 
@@ -202,11 +226,10 @@ def _follow(plan: Plan, decision: Decision, live: Json, so_far: Progress) -> tup
         case Verdict.CONVERGED:
             return Outcome(Kind.CONVERGED, live, so_far.requests), live
         case Verdict.CONFLICT:
-            raise Stale(plan, decision.changes, live)
+            raise Stale(plan, decision.changes, live, so_far.requests)
     if plan.strategy is Strategy.LOCKED and not _same_version(plan.snapshot, live):
-        raise Stale(plan, _version_change(plan, live), live)
-    so_far.refusals += 1
-    # A second refusal while nothing that we test has changed: some value cannot be tested, or the object is contended.
+        raise Stale(plan, _version_change(plan, live), live, so_far.requests)
+    # A second refusal while nothing that we test has changed: some value cannot be tested, so the version stands for all.
     so_far.by_version = so_far.by_version or so_far.refusals > 1
     so_far.rebased = True
     so_far.repaired = decision.repaired or so_far.repaired
@@ -216,10 +239,34 @@ def _follow(plan: Plan, decision: Decision, live: Json, so_far: Progress) -> tup
 class Stale(Conflict):
     """A Conflict that still knows the live object, so that `mutate` can run its function again without another read."""
 
-    def __init__(self, plan: Plan, changes: Sequence[Change], live: Json) -> None:
+    def __init__(self, plan: Plan, changes: Sequence[Change], live: Json, requests: int) -> None:
         error = conflict(str(plan.target), changes)
         super().__init__(str(error), changes)
         self.live = live
+        self.requests = requests
+
+
+def read(resource: Resource, target: Target, budget: Budget, chance: Callable[[], float]) -> Conversation[Json]:
+    """The live object before anything is written; None when it is gone."""
+    last: Any = None
+    for attempt in range(budget.tries):
+        last = yield Send(Request(method="GET", path=resource.path(target), headers={"accept": "application/json"}))
+        if not isinstance(last, Lost) and last.status == 404:
+            return None
+        match answers.meaning(last):
+            case Meaning.STORED:
+                live = last.json()
+                return live if live["metadata"]["uid"] == target.uid else None
+            case Meaning.UNKNOWN | Meaning.BUSY:
+                yield Wait(max(budget.pause(attempt, chance()), answers.retry_after(last) or 0.0))
+            case _:
+                raise answers.error(last)
+    raise unavailable(target, budget, last, "nothing was written")
+
+
+def no_subresource(plan: Plan) -> FairleadError:
+    """404 although the object is there."""
+    return FairleadError(f"{plan.target} is there, but its kind has no {plan.subresource} subresource: add it to the CRD")
 
 
 def _same_version(snapshot: Json, live: Json) -> bool:
@@ -251,12 +298,16 @@ def _quoted(message: str) -> str | None:
 
 
 def spent(plan: Plan, so_far: Progress) -> Unavailable:
-    last = so_far.last
-    landed = "it may have landed" if so_far.may_have_landed else "nothing was written"
+    """The budget is used up."""
+    return unavailable(plan.target, plan.budget, so_far.last, "it may have landed" if so_far.may_have_landed else "nothing was written")
+
+
+def unavailable(target: Target, budget: Budget, last: Answer | Lost | None, landed: str) -> Unavailable:
+    """How it ended, with the transport's own error as the cause."""
     said = "none"
     if last is not None:
         said = f"no answer ({last.error!r})" if isinstance(last, Lost) else f"{last.status} {answers.status_of(last).get('message', '')}"
-    error = Unavailable(f"{plan.target} could not be written in {plan.budget.tries} tries; {landed}. The last answer: {said}")
+    error = Unavailable(f"{target} could not be written in {budget.tries} tries; {landed}. The last answer: {said}")
     if isinstance(last, Lost):
         error.__cause__ = last.error
     return error

@@ -15,11 +15,11 @@ from ..objects.paths import parse as parse_path
 from . import once, schemas, targets
 from .answers import Lost, error
 from .claims import Claims
-from .conversation import Budget, Plan, Stale, write
-from .effects import Call, Conversation, Send
+from .conversation import Budget, Plan, Stale, read, write
+from .effects import Call, Conversation, Send, Wait
 from .hooks import Hooks
 from .intents import Condition, Intent, Put
-from .memory import Memory
+from .memory import Memory, version
 from .outcome import Kind, Made, Outcome
 from .shapes import Shapes
 from .stage import Stage
@@ -69,55 +69,90 @@ class Core:
     def open(self, obj: Json, guard: Sequence[str] = (), lossy: bool = False) -> Open:
         """A stage for the object, from the newest version of it that this writer knows."""
         target = targets.target_of(obj)
-        base = self.memory.newest(obj)
-        kind, manager = target.kind_name, self.settings.field_manager
+        base = self.memory.newest(obj, lossy=lossy)
         stage = Stage(
             base,
             shapes=self._known_shapes(target),
             now=self.settings.now,
             generation=obj["metadata"].get("generation"),
-            guards=guard_paths(guard),
-            may_write=lambda path: self.registry.check(manager, kind, path),
+            guards=guard_paths(guard) if guard else (),
+            may_write=self._checker(target),
         )
         return Open(target, stage, lossy and base is obj)
 
+    def _checker(self, target: Target) -> Callable[[Path], None] | None:
+        kind, manager = target.kind_name, self.settings.field_manager
+        return (lambda path: self.registry.check(manager, kind, path)) if self.registry.mentions(kind) else None
+
     def _known_shapes(self, target: Target) -> Shapes:
-        known = self.memory.shapes.get(f"{target.api_version}/{target.kind}", Shapes())
+        known = self.memory.shapes(target.kind_id, self.settings.seconds()) or Shapes()
         return known.declared(self.settings.keys) if self.settings.keys else known
 
     # -- conversations
 
     def flush(self, opened: Open, strategy: Strategy | None = None) -> Conversation[Outcome]:
         """Write what was staged, once, and move the stage's base to what the server has now."""
-        stage = opened.stage
-        intents = self._intents(opened, stage.base)
+        intents, live = self._intents(opened)
         if not intents:
-            return Outcome(Kind.UNCHANGED, stage.base)
+            return Outcome(Kind.UNCHANGED, opened.stage.base)
+        return (yield from self._told(opened, self._write(opened, intents, live, strategy or self.settings.strategy)))
+
+    def _write(self, opened: Open, intents: Sequence[Intent], live: Json | None, strategy: Strategy) -> Conversation[Outcome]:
+        asked = 0
+        if opened.lossy:
+            grounded, live = yield from self._ground(opened)
+            asked = 1
+            if grounded is None:
+                self.memory.forget(opened.target.uid)
+                return Outcome(Kind.GONE, None, asked)
+            intents = self._intents(opened)[0] if live is None else intents
+        plan = yield from self._plan(opened, intents, strategy)
+        plan.live, plan.asked = live, asked
+        outcome, body = yield from write(plan)
+        if body is not None:
+            altered = self._learn(opened.target, plan.intents, body.target, outcome.object)
+            outcome = msgspec.structs.replace(outcome, altered=altered) if altered else outcome
+        self._remember(opened, outcome)
+        return outcome
+
+    def _told(self, opened: Open, conversation: Conversation[Outcome]) -> Conversation[Outcome]:
+        """The same, and the hooks hear how it ended."""
         began = self.settings.seconds()
         kind, manager = opened.target.kind_name, self.settings.field_manager
         try:
-            plan = yield from self._plan(opened, intents, strategy or self.settings.strategy)
-            outcome, body = yield from write(plan)
+            outcome = yield from conversation
         except Exception as failure:
             self.hooks.failed(kind, manager, failure, self.settings.seconds() - began)
             raise
-        if body is not None:
-            outcome = msgspec.structs.replace(outcome, altered=self._learn(opened.target, plan.intents, body.target, outcome.object))
-        self._remember(opened, outcome)
         self.hooks.finished(kind, manager, outcome, self.settings.seconds() - began)
         return outcome
+
+    def _ground(self, opened: Open) -> Conversation[tuple[Json, Json]]:
+        """The base came through a typed model: read the object itself. Where it still has that version, what was staged is put on it;
+        where it has moved on, the newer version is given as the second, to be judged."""
+        resource = yield from self._resource(opened.target)
+        live = yield from read(resource, opened.target, self.settings.budget, self.settings.chance)
+        if live is None:
+            return None, None
+        if version(live) != version(opened.stage.base):
+            return live, live
+        opened.stage.reground(live)
+        opened.lossy = False
+        return live, None
 
     def mutate(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None = None) -> Conversation[Outcome]:
         """Run the function and write; run it again on the live object while something it looked at has changed."""
         conflict: Conflict | None = None
-        requests = 0
-        for _ in range(self.settings.budget.tries):
+        requests, budget = 0, self.settings.budget
+        for attempt in range(budget.tries):
+            if attempt > 1:
+                yield Wait(budget.pause(attempt - 2, self.settings.chance()))
             yield Call(fn, (view,))
             try:
                 outcome = yield from self.flush(opened, strategy)
             except Stale as stale:
                 conflict = stale
-                requests += 2
+                requests += stale.requests
                 self.memory.remember(stale.live)
                 opened.stage.generation = stale.live["metadata"].get("generation")
                 opened.stage.rebase(stale.live)
@@ -130,8 +165,24 @@ class Core:
         """Fill the slot unless somebody has."""
         path = (STATUS, *parse_path(slot))
         self.registry.check(self.settings.field_manager, opened.target.kind_name, path)
+        made: list[Made] = []
+
+        def told() -> Conversation[Outcome]:
+            made.append((yield from self._create(opened, path, build, (STATUS, *parse_path(fence)) if fence else None)))
+            return made[0].outcome
+
+        yield from self._told(opened, told())
+        return made[0]
+
+    def _create(self, opened: Open, path: Path, build: Callable[[Json], Any], fence: Path | None) -> Conversation[Made]:
+        if opened.lossy:
+            grounded, live = yield from self._ground(opened)
+            if grounded is None:
+                return Made(None, False, Outcome(Kind.GONE, None, 1))
+            if live is not None:
+                opened.stage.rebase(live)
         plan = yield from self._plan(opened, [], COMPARE)
-        made = yield from once.create(plan, path, build, (STATUS, *parse_path(fence)) if fence else None)
+        made = yield from once.create(plan, path, build, fence)
         self._remember(opened, made.outcome)
         return made
 
@@ -144,19 +195,28 @@ class Core:
 
     # -- the parts of a plan
 
-    def _intents(self, opened: Open, snapshot: Json) -> Sequence[Intent]:
-        intents = opened.stage.intents()
+    def _intents(self, opened: Open) -> tuple[Sequence[Intent], Json | None]:
+        """What is wanted; and the newest version known, where that contradicts what the session took for settled."""
+        stage, target = opened.stage, opened.target
+        intents: Sequence[Intent] = stage.intents()
         if opened.subresource == "":
             for intent in intents:
                 if intent.path[0] == STATUS:
                     raise FairleadError(
                         f"this edit changes {render(intent.path)}, but status is not written on the main resource: use a session or mutate"
                     )
-        return self.memory.settled(opened.target.uid, intents, snapshot)
+        newest = self.memory.newest(stage.base)
+        contradicted = stage.contradicted(newest) if newest is not stage.base else []
+        if contradicted:
+            return [*intents, *contradicted], newest
+        return self.memory.settled(target.uid, intents, newest, self.settings.seconds()) if intents else intents, None
 
     def _plan(self, opened: Open, intents: Sequence[Intent], strategy: Strategy) -> Conversation[Plan]:
         target, stage = opened.target, opened.stage
         resource = yield from self._resource(target)
+        if opened.subresource == STATUS and not resource.status:
+            self.memory.resources.pop(target.api_version, None)  # the CRD may have gained it since
+            resource = yield from self._resource(target)
         if opened.subresource == STATUS and not resource.status:
             raise FairleadError(f"{target.kind_name} has no status subresource: add `subresources: {{status: {{}}}}` to its CRD")
         shapes = stage.shapes
@@ -167,8 +227,8 @@ class Core:
             target=target, resource=resource, subresource=opened.subresource, manager=manager, strategy=strategy,
             base=stage.base, staged=stage.tree, snapshot=stage.base, intents=intents, reads=[*stage.reads, *stage.guards], shapes=shapes,
             claimed=lambda path: self.registry.owns(manager, kind, path),
-            settled=lambda wanted, snapshot: self.memory.settled(target.uid, wanted, snapshot),
-            budget=self.settings.budget, chance=self.settings.chance, look_first=opened.lossy,
+            settled=lambda wanted, snapshot: self.memory.settled(target.uid, wanted, snapshot, self.settings.seconds()),
+            budget=self.settings.budget, chance=self.settings.chance, seconds=self.settings.seconds, pace=self.memory.pace(target.uid),
         )  # fmt: skip
 
     def _resource(self, target: Target) -> Conversation[Resource]:
@@ -192,7 +252,7 @@ class Core:
                 answer = yield Send(request)
                 if not isinstance(answer, Lost) and answer.status == 200:
                     found = schemas.shapes_of(answer.json(), target)
-            self.memory.shapes[f"{target.api_version}/{target.kind}"] = found
+            self.memory.keep_shapes(target.kind_id, found, self.settings.seconds())
             known = self._known_shapes(target)
             stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed})
         return stage.shapes
@@ -208,7 +268,7 @@ class Core:
         opened.lossy = False
 
     def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
-        found = self.memory.learn(intents, sent, stored)
+        found = self.memory.learn(intents, sent, stored, self.settings.seconds())
         for path, dropped in found:
             field = ".".join(_names(path))
             if (target.kind_name, field) not in self.memory.warned:

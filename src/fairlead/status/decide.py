@@ -14,7 +14,7 @@ import msgspec
 from ..errors import Change, Conflict
 from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, same
-from .intents import Intent, Raise, applied
+from .intents import Intent, Raise, applied, holds
 from .managers import last_writer
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def decide(
     if live is None or live["metadata"]["uid"] != base["metadata"]["uid"]:
         return Decision(Verdict.GONE)
     target = applied(intents, live)
-    holds = same(target, live)
+    there = holds(intents, live)
     stale = [path for path in reads if not same(find(base, path), find(live, path))]
-    if stale and not (holds and may_have_landed and all(last_writer(live, path) == manager for path in stale)):
+    if stale and not (there and may_have_landed and all(last_writer(live, path) == manager for path in stale)):
         return Decision(Verdict.CONFLICT, tuple(_change(path, base, live, target, intents) for path in stale))
-    if holds:
+    if there:
         return Decision(Verdict.CONVERGED)
     moved = [i.path for i in intents if not isinstance(i, Raise) and not same(find(base, i.path), find(live, i.path))]
     foreign = {path: last_writer(live, path) for path in moved}

@@ -17,7 +17,7 @@ from ..objects.tree import ABSENT, Json, same
 from .shapes import Shapes, identities, key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Container, Iterable
 
 
 class Put(msgspec.Struct, frozen=True):
@@ -51,43 +51,91 @@ class Condition(msgspec.Struct, frozen=True):
 Intent: TypeAlias = "Put | Drop | Raise | Condition"
 
 
-def derive(base: Json, staged: Json, shapes: Shapes, at: Path = ()) -> Iterator[Put | Drop]:
-    """The intents that turn the base into what was staged. Shared subtrees cost nothing."""
-    if base is staged:
+def derive(base: Json, staged: Json, shapes: Shapes, skip: Container[Path] = ()) -> list[Put | Drop]:
+    """The intents that turn the base into what was staged. Shared subtrees cost nothing; `skip`: what is not to be looked at."""
+    found: list[Put | Drop] = []
+    _derive(base, staged, shapes, (), skip, found)
+    return found
+
+
+def _derive(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[Path], found: list[Put | Drop]) -> None:
+    if base is staged or (skip and at in skip):
         return
-    if type(base) is dict and type(staged) is dict:
+    if type(staged) is dict and (type(base) is dict or (base is ABSENT and staged)):
+        # Leaf by leaf, also where nothing stood: another writer may make the same parent meanwhile.
+        before: Json = base or {}
         for name, member in staged.items():
-            yield from derive(base.get(name, ABSENT), member, shapes, (*at, name))
-        for name in base:
-            if name not in staged:
-                yield Drop((*at, name))
-    elif base is ABSENT and type(staged) is dict and staged:
-        # Leaf by leaf: another writer may make the same parent meanwhile.
-        for name, member in staged.items():
-            yield from derive(ABSENT, member, shapes, (*at, name))
+            stood = before.get(name, ABSENT)
+            if stood is not member:
+                _derive(stood, member, shapes, (*at, name), skip, found)
+        if len(before) > len(staged) or any(name not in staged for name in before):
+            found.extend(Drop((*at, name)) for name in before if name not in staged)
     elif type(staged) is list and (base is ABSENT or type(base) is list):
-        yield from _derive_list(base, staged, shapes, at)
+        _derive_list(base, staged, shapes, at, skip, found)
     elif not same(base, staged):
-        yield Put(at, staged)
+        found.append(Put(at, staged))
 
 
-def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path) -> Iterator[Put | Drop]:
+def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[Path], found: list[Put | Drop]) -> None:
     before = [] if base is ABSENT else base
     names = shapes.keys(at, before)
     if names is not None and staged and shapes.keys(at, staged) is not None:
         old = dict(zip(identities(before, names) or (), before, strict=True))
         for identity, entry in zip(identities(staged, names) or (), staged, strict=True):
             stood = old.pop(identity, ABSENT)
-            if stood is ABSENT:
-                yield Put((*at, key_of(entry, names)), entry)
-            elif stood is not entry:
-                yield from derive(stood, entry, shapes, (*at, key_of(entry, names)))
-        yield from (Drop((*at, key_of(entry, names))) for entry in old.values())
+            if stood is entry:
+                continue
+            path = (*at, key_of(entry, names))
+            if stood is not ABSENT:
+                _derive(stood, entry, shapes, path, skip, found)
+            elif path not in skip:
+                found.append(Put(path, entry))
+        found.extend(Drop((*at, key_of(entry, names))) for entry in old.values())
     elif shapes.is_set(at, before) and shapes.is_set(at, staged):
-        yield from (Put((*at, Value(item)), item) for item in staged if item not in before)
-        yield from (Drop((*at, Value(item))) for item in before if item not in staged)
+        found.extend(Put((*at, Value(item)), item) for item in staged if item not in before)
+        found.extend(Drop((*at, Value(item))) for item in before if item not in staged)
     elif not same(base, staged):
-        yield Put(at, staged)
+        found.append(Put(at, staged))
+
+
+def holds(intents: Iterable[Intent], tree: Json) -> bool:
+    """Whether the tree has every leaf that the intents assert. What it has beside them (defaults, others' members) does not count."""
+    return all(_holds(intent, find(tree, intent.path)) for intent in intents)
+
+
+def _holds(intent: Intent, there: Json) -> bool:
+    match intent:
+        case Put(_, value):
+            return asserted(there, value)
+        case Drop():
+            return there is ABSENT
+        case Raise(_, floor):
+            return is_number(there) and bool(there >= floor)
+        case Condition(_, fields, _):
+            return isinstance(there, dict) and says(there, fields)
+
+
+def asserted(there: Json, wanted: Json) -> bool:
+    """Whether all that is wanted is there, whatever else is."""
+    if type(wanted) is dict:
+        return type(there) is dict and all(asserted(there.get(name, ABSENT), member) for name, member in wanted.items())
+    if type(wanted) is list:
+        return type(there) is list and len(there) == len(wanted) and all(map(asserted, there, wanted))
+    return same(there, wanted)
+
+
+def says(entry: Json, fields: dict[str, Json]) -> bool:
+    """Whether a condition says it already: the usual case, told without making anything."""
+    get = entry.get
+    if get("status") != fields["status"] or get("reason") != fields["reason"] or get("message") != fields["message"]:
+        return False
+    newer, seen = fields.get("observedGeneration"), get("observedGeneration")
+    return bool(get("lastTransitionTime")) and (newer is None or (type(seen) is int and seen >= newer))
+
+
+def is_number(value: Json) -> bool:
+    """A JSON number; true and false are none."""
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
 
 
 def applied(intents: Iterable[Intent], snapshot: Json) -> Json:
@@ -96,44 +144,46 @@ def applied(intents: Iterable[Intent], snapshot: Json) -> Json:
     for intent in intents:
         match intent:
             case Put(path, value):
-                tree = _put(tree, path, value)
+                tree = put(tree, path, value)
             case Drop(path):
-                tree = _drop(tree, path)
+                tree = drop(tree, path)
             case Raise(path, floor):
-                current = find(tree, path)
-                if not isinstance(current, (int, float)) or isinstance(current, bool) or current < floor:
-                    tree = _put(tree, path, floor)
+                current: Json = find(tree, path)
+                if not is_number(current) or current < floor:
+                    tree = put(tree, path, floor)
             case Condition(path, fields, now):
-                tree = _put(tree, path, settled(find(tree, path), fields, now))
+                tree = put(tree, path, settled(find(tree, path), fields, now))
     return tree
 
 
-def _put(tree: Json, path: Path, value: Json) -> Json:
+def put(tree: Json, path: Path, value: Json) -> Json:
+    """The tree with the value at the path; the same tree when it is there already."""
     if not path:
         return tree if same(tree, value) else value
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         members = tree if isinstance(tree, dict) else {}
         child = members.get(step, ABSENT)
-        changed = _put(child, rest, value)
+        changed = put(child, rest, value)
         return tree if changed is child else {**members, step: changed}
     entries = tree if isinstance(tree, list) else []
     for index, entry in enumerate(entries):
         if _is(entry, step, index):
-            changed = _put(entry, rest, value)
+            changed = put(entry, rest, value)
             return tree if changed is entry else [*entries[:index], changed, *entries[index + 1 :]]
     fresh = dict(step.fields) if isinstance(step, Key) else ABSENT
-    return [*entries, _put(fresh, rest, value) if rest else value]
+    return [*entries, put(fresh, rest, value) if rest else value]
 
 
-def _drop(tree: Json, path: Path) -> Json:
+def drop(tree: Json, path: Path) -> Json:
+    """The tree with nothing at the path."""
     step, rest = path[0], path[1:]
     if isinstance(step, str):
         if not isinstance(tree, dict) or step not in tree:
             return tree
         if not rest:
             return {name: member for name, member in tree.items() if name != step}
-        changed = _drop(tree[step], rest)
+        changed = drop(tree[step], rest)
         return tree if changed is tree[step] else {**tree, step: changed}
     if not isinstance(tree, list):
         return tree
@@ -141,7 +191,7 @@ def _drop(tree: Json, path: Path) -> Json:
         if _is(entry, step, index):
             if not rest:
                 return [*tree[:index], *tree[index + 1 :]]
-            changed = _drop(entry, rest)
+            changed = drop(entry, rest)
             return tree if changed is entry else [*tree[:index], changed, *tree[index + 1 :]]
     return tree
 

@@ -6,12 +6,16 @@ needed write look unnecessary, or an old decision look fresh: so a session start
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections import OrderedDict
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..objects.paths import Path, find
-from ..objects.tree import Json, same
-from .intents import Condition, Intent, Put
+from ..objects.tree import ABSENT, Json, same
+from .intents import Condition, Drop, Intent, Put, Raise
+from .pacing import Pace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,71 +24,124 @@ if TYPE_CHECKING:
     from .targets import Resource
 
 
+#: Seconds after which it is tried again whether the server still alters a field, or still has no schema to show: CRDs are upgraded.
+ASK_AGAIN = 600.0
+ASK_SOON = 30.0
+
+
+class Learned(msgspec.Struct, frozen=True):
+    """What was sent to a place, what the server stored there, and until when that is believed."""
+
+    sent: Json
+    stored: Json
+    until: float
+
+
 class Memory:
-    """One per writer."""
+    """One per writer; threads may share it."""
 
     def __init__(self, limit: int = 4096) -> None:
         self._limit = limit
-        self._answers: OrderedDict[str, Json] = OrderedDict()
-        self._altered: dict[str, dict[Path, tuple[Json, Json]]] = {}
+        self._lock = allocate_lock()
+        #: Version and bytes: the object itself belongs to the caller, who may do with it what he likes.
+        self._answers: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
+        self._altered: dict[str, dict[Path, Learned]] = {}
+        self._paces: OrderedDict[str, Pace] = OrderedDict()
         self.resources: dict[str, dict[str, Resource]] = {}
-        self.shapes: dict[str, Shapes] = {}
+        self._shapes: dict[str, tuple[Shapes, float]] = {}
         self.warned: set[tuple[str, str]] = set()
 
-    def newest(self, obj: Json) -> Json:
-        """The object, or this writer's own last answer for it when that is newer."""
+    # -- objects
+
+    def newest(self, obj: Json, *, lossy: bool = False) -> Json:
+        """The object, or this writer's own last answer for it when that is newer (or as new, and the object has lost something)."""
         known = self._answers.get(obj["metadata"]["uid"])
-        return known if known is not None and version(known) > version(obj) else obj
+        if known is None:
+            return obj
+        mine = version(obj)
+        return msgspec.json.decode(known[1]) if known[0] > mine or (lossy and known[0] == mine) else obj
 
     def remember(self, obj: Json) -> None:
         """Keep an answer of the server, unless a newer one is known."""
-        uid = obj["metadata"]["uid"]
-        known = self._answers.get(uid)
-        if known is None or version(obj) >= version(known):
-            self._answers[uid] = obj
-        self._answers.move_to_end(uid)
-        while len(self._answers) > self._limit:
-            forgotten, _ = self._answers.popitem(last=False)
-            self._altered.pop(forgotten, None)
+        uid, current = obj["metadata"]["uid"], version(obj)
+        with self._lock:
+            known = self._answers.get(uid)
+            if known is None or current > known[0]:
+                self._answers[uid] = (current, msgspec.json.encode(obj))
+            self._answers.move_to_end(uid)
+            while len(self._answers) > self._limit:
+                forgotten, _ = self._answers.popitem(last=False)
+                self._altered.pop(forgotten, None)
 
     def forget(self, uid: str) -> None:
         """The object is gone."""
-        self._answers.pop(uid, None)
-        self._altered.pop(uid, None)
+        with self._lock:
+            self._answers.pop(uid, None)
+            self._altered.pop(uid, None)
+            self._paces.pop(uid, None)
 
-    def learn(self, intents: Sequence[Intent], target: Json, stored: Json) -> list[tuple[Path, bool]]:
+    def pace(self, uid: str) -> Pace:
+        """How hard the object is fought over, as far as this writer has seen."""
+        with self._lock:
+            pace = self._paces.get(uid)
+            if pace is None:
+                pace = self._paces[uid] = Pace()
+                if len(self._paces) > self._limit:
+                    self._paces.popitem(last=False)
+            return pace
+
+    # -- kinds
+
+    def shapes(self, kind: str, now: float) -> Shapes | None:
+        """What is known of the kind's lists; None when it is time to ask."""
+        found = self._shapes.get(kind)
+        return found[0] if found is not None and now < found[1] else None
+
+    def keep_shapes(self, kind: str, found: Shapes, now: float) -> None:
+        """Believe it for a while; that nothing is enforced only briefly: a new CRD's schema appears some seconds after it."""
+        self._shapes[kind] = (found, now + (ASK_AGAIN if found.enforced else ASK_SOON))
+
+    # -- what the server stores otherwise than sent
+
+    def learn(self, intents: Sequence[Intent], target: Json, stored: Json, now: float) -> list[tuple[Path, bool]]:
         """Compare what was sent with what was stored; gives the paths that differ, and whether they were dropped altogether."""
         found: list[tuple[Path, bool]] = []
         for intent in intents:
-            if isinstance(intent, (Put, Condition)):
-                found += _altered(intent.path, find(target, intent.path), find(stored, intent.path))
+            sent, there = find(target, intent.path), find(stored, intent.path)
+            if sent is not there:
+                found += _altered(intent.path, sent, there)
         if found:
             known = self._altered.setdefault(stored["metadata"]["uid"], {})
-            known.update({path: (find(target, path), find(stored, path)) for path, _ in found})
+            known.update({path: Learned(find(target, path), find(stored, path), now + ASK_AGAIN) for path, _ in found})
         return found
 
-    def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json) -> Sequence[Intent]:
+    def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json, now: float) -> Sequence[Intent]:
         """The intents without those that the server is known to store otherwise: sending them again would change nothing."""
         known = self._altered.get(uid)
         if not known:
             return intents
-        return [intent for intent in intents if not self._is_settled(known, intent, snapshot)]
+        return [intent for intent in intents if not _is_settled(known, intent, snapshot, now)]
 
-    def _is_settled(self, known: dict[Path, tuple[Json, Json]], intent: Intent, snapshot: Json) -> bool:
-        if isinstance(intent, Put):
-            sent = known.get(intent.path)
-            return sent is not None and same(sent[0], intent.value) and same(find(snapshot, intent.path), sent[1])
-        if not isinstance(intent, Condition):
-            return False
-        entry = find(snapshot, intent.path)
-        if not isinstance(entry, dict):
-            return False
-        for name, value in intent.fields.items():
-            if not same(entry.get(name), value):
-                sent = known.get((*intent.path, name))
-                if sent is None or not same(sent[0], value) or not same(find(snapshot, (*intent.path, name)), sent[1]):
-                    return False
-        return True
+
+def _is_settled(known: dict[Path, Learned], intent: Intent, snapshot: Json, now: float) -> bool:
+    match intent:
+        case Put(path, value):
+            return _as_before(known, path, value, snapshot, now)
+        case Drop(path):
+            return _as_before(known, path, ABSENT, snapshot, now)
+        case Raise(path, floor):
+            return _as_before(known, path, floor, snapshot, now)
+        case Condition(path, fields, _):
+            entry = find(snapshot, path)
+            return isinstance(entry, dict) and all(
+                same(entry.get(name, ABSENT), value) or _as_before(known, (*path, name), value, snapshot, now)
+                for name, value in fields.items()
+            )
+
+
+def _as_before(known: dict[Path, Learned], path: Path, wanted: Json, snapshot: Json, now: float) -> bool:
+    learned = known.get(path)
+    return learned is not None and now < learned.until and same(learned.sent, wanted) and same(find(snapshot, path), learned.stored)
 
 
 def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:

@@ -1,7 +1,7 @@
 """Create once: exactly one of many reconciles fills a slot, and all others get what it put there. Without I/O.
 
 The first try also tests the resourceVersion: a reconcile that read an old object must not make a plan that was made, run and
-cleared meanwhile. Later tries stand on a fresh read, and test the slot, the fence and whatever `build` looked at.
+cleared meanwhile. Later tries stand on a fresh read, and test the slot and the fence.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ..objects.tree import ABSENT, Json, same
 from ..wire import Request
 from . import answers, strategies
 from .answers import Lost, Meaning
-from .conversation import Plan, Progress, request, spent
+from .conversation import Plan, Progress, no_subresource, request, spent
 from .effects import Call, Conversation, Send, Wait
 from .intents import Put
 from .outcome import Kind, Made, Outcome
@@ -55,6 +55,8 @@ def create(plan: Plan, slot: Path, build: Callable[[Json], Json], fence: Path | 
                 live = yield from _live(plan, so_far)
                 if live is None:
                     return Made(None, False, Outcome(Kind.GONE, None, so_far.requests))
+                if seen is Meaning.MISSING and live is not ABSENT:
+                    raise no_subresource(plan)
                 snapshot = live if live is not ABSENT else snapshot
         yield Wait(pause)
     raise spent(plan, so_far)

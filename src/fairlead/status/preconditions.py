@@ -33,10 +33,12 @@ def of_version(snapshot: Json) -> list[Json]:
 
 
 def of_paths(snapshot: Json, paths: Iterable[Path], appended: Iterable[Path], shapes: Shapes) -> list[Json]:
-    """One test per path, none twice. `appended` are entries that the server itself keeps unique: they need no test of absence."""
+    """One test per path, none twice. `appended` are entries that the server itself keeps unique: they, and what was looked for in
+    them, need no test of absence."""
     free = set(appended)
+    wanted = paths if not free else [p for p in paths if p not in free and not any(p[:length] in free for length in range(len(p)))]
     tests: dict[str, Json] = {}
-    for path in _outermost(path for path in paths if path not in free):
+    for path in _outermost(wanted):
         for at, value in _tests(snapshot, path, shapes):
             tests.setdefault(at, value)
     return [{"op": "test", "path": at, "value": value} for at, value in tests.items()]

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..wire import Request
+from .shapes import ANY, Place, Shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from ..objects.tree import Json
     from .targets import Target
-
-from .shapes import Place, Shapes
 
 #: Groups that kube-apiserver serves itself. It does not enforce listType=map for them.
 BUILT_IN = frozenset(
@@ -64,6 +63,8 @@ def _lists(schema: Json, place: Place, components: Json, depth: int) -> Iterator
         yield place, kind, schema.get("x-kubernetes-list-map-keys") or []
     if "items" in schema:
         yield from _lists(schema["items"], place, components, depth + 1)
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from _lists(schema["additionalProperties"], (*place, ANY), components, depth + 1)
     for name, member in (schema.get("properties") or {}).items():
-        if place or name in ("spec", "status"):
+        if place or name != "metadata":
             yield from _lists(member, (*place, name), components, depth + 1)

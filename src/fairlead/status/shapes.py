@@ -13,16 +13,18 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..objects.paths import Key, Path
+from ..objects.tree import same
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from ..objects.tree import Json
 
 CONDITIONS_KEY = ("type",)
 
-#: Member names from the object's root to a list; steps through entries are left out.
+#: Member names from the object's root to a list; steps through entries are left out, any member is ANY.
 Place = tuple[str, ...]
+ANY = "*"
 
 
 class Shapes(msgspec.Struct, frozen=True):
@@ -46,6 +48,12 @@ class Shapes(msgspec.Struct, frozen=True):
     def may_append(self, path: Path) -> bool:
         """Whether the server refuses a second entry with the same key, so that an append needs no test."""
         return self.enforced is not None and place_of(path) in self.enforced
+
+    def has_duplicates(self, obj: Json) -> bool:
+        """Whether any keyed list or set of the object holds something twice: then the server's own check is off for all its lists."""
+        if any(not unique(found, names) for place, names in self.keyed.items() for found in _lists_at(obj, place)):
+            return True
+        return any(repeats(found) for place in self.sets for found in _lists_at(obj, place))
 
     def declared(self, keys: Mapping[str, Sequence[str]]) -> Shapes:
         """The same with lists that the caller declares to be keyed: {"referencingWorkloads": ("kind", "name")}, below status."""
@@ -77,3 +85,22 @@ def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
 def unique(value: Json, names: tuple[str, ...]) -> bool:
     """Whether every entry has a key and no key stands twice."""
     return type(value) is list and identities(value, names) is not None
+
+
+def repeats(value: Json) -> bool:
+    """Whether an entry of a list stands in it twice."""
+    return type(value) is list and any(same(entry, other) for index, entry in enumerate(value) for other in value[:index])
+
+
+def _lists_at(tree: Json, place: Place) -> Iterator[Json]:
+    """Every list at the place, in whichever entries and members of the lists and maps on the way."""
+    if type(tree) is list and place:
+        for entry in tree:
+            yield from _lists_at(entry, place)
+    elif not place:
+        if type(tree) is list:
+            yield tree
+    elif type(tree) is dict:
+        members = tree.values() if place[0] == ANY else [tree[place[0]]] if place[0] in tree else []
+        for member in members:
+            yield from _lists_at(member, place[1:])

@@ -8,9 +8,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..objects.conditions import settled
-from ..objects.paths import Key, Path, find
+from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Absent, Json, same
-from .intents import Condition, Drop, Intent, Put, Raise, _drop, _put, derive
+from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, says
+from .lossy import regrown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
 
 class Stage:
     """Base, staged tree, reads. Paths are from the object's root."""
+
+    __slots__ = (
+        "_conditions", "_confirmed", "_may_write", "_own", "_raises", "base", "generation", "guards", "now", "reads", "shapes", "tree",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -43,6 +48,8 @@ class Stage:
         self._own: set[Path] = set()
         self._raises: dict[Path, int] = {}
         self._conditions: dict[Path, Condition] = {}
+        #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
+        self._confirmed: list[Intent] = []
 
     # -- what the views do
 
@@ -58,40 +65,44 @@ class Stage:
 
     def put(self, path: Path, value: Json) -> None:
         """Stage a value. What is there already is no change."""
-        self._check(path)
-        self._forget(path)
-        if not same(find(self.tree, path), value):
-            self.tree = _put(self.tree, path, value)
-            self._own.add(path)
+        self._about_to_write(path)
+        there = find(self.tree, path)
+        if there is value or same(there, value):
+            self._confirmed.append(Put(path, value))
+            return
+        self.tree = put(self.tree, path, value)
+        self._own.add(path)
 
     def drop(self, path: Path) -> None:
         """Stage a removal."""
-        self._check(path)
-        self._forget(path)
-        if find(self.tree, path) is not ABSENT:
-            self.tree = _drop(self.tree, path)
-            self._own.add(path)
+        self._about_to_write(path)
+        if find(self.tree, path) is ABSENT:
+            self._confirmed.append(Drop(path))
+            return
+        self.tree = drop(self.tree, path)
+        self._own.add(path)
 
     def raise_to(self, path: Path, floor: int) -> None:
         """Stage 'at least this'."""
-        self._check(path)
-        current = find(self.tree, path)
-        if isinstance(current, int) and not isinstance(current, bool) and current >= floor:
+        if self._may_write is not None:
+            self._may_write(path)
+        current: Json = find(self.tree, path)
+        if is_number(current) and current >= floor:
             return
         self._raises[path] = floor
-        self.tree = _put(self.tree, path, floor)
+        self.tree = put(self.tree, path, floor)
         self._own.add(path)
 
     def set_condition(self, path: Path, fields: dict[str, Json]) -> None:
         """Stage a condition; `path` ends in its key."""
-        self._check(path)
+        if self._may_write is not None:
+            self._may_write(path)
         before = find(self.tree, path)
-        if isinstance(before, dict) and _says(before, fields):
+        if isinstance(before, dict) and says(before, fields):
+            self._confirmed.append(Condition(path, fields, before["lastTransitionTime"]))
             return
         after = settled(before, fields, self.now())
-        if after is before:
-            return
-        self.tree = _put(self.tree, path, after)
+        self.tree = put(self.tree, path, after)
         self._conditions[path] = Condition(path, fields, after["lastTransitionTime"])
         self._own.add(path)
 
@@ -101,11 +112,19 @@ class Stage:
         """What is wanted, as changes that can be applied to any snapshot."""
         if self.tree is self.base:
             return []
-        wanted: list[Intent] = [change for change in derive(self.base, self.tree, self.shapes) if not self._is_special(change)]
-        base_entry = {path: find(self.base, path) for path in self._conditions}
-        wanted.extend(c for path, c in self._conditions.items() if find(self.tree, path) is not base_entry[path])
+        special = {*self._conditions, *self._raises} if self._conditions or self._raises else ()
+        wanted: list[Intent] = list(derive(self.base, self.tree, self.shapes, special))
+        wanted.extend(c for path, c in self._conditions.items() if find(self.tree, path) is not find(self.base, path))
         wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(self.base, path), floor))
         return wanted
+
+    def contradicted(self, newest: Json) -> list[Intent]:
+        """What the session took for there already, and the newest version known has otherwise."""
+        return [intent for intent in self._confirmed if self._still_says(intent) and not holds([intent], newest)]
+
+    def _still_says(self, intent: Intent) -> bool:
+        """Whether the session left it at that: nothing else was staged there afterwards."""
+        return same(find(self.tree, intent.path), find(self.base, intent.path)) and holds([intent], self.tree)
 
     def rebase(self, base: Json) -> None:
         """Start again from a newer object, with nothing staged and nothing read."""
@@ -114,33 +133,23 @@ class Stage:
         self._own.clear()
         self._raises.clear()
         self._conditions.clear()
+        self._confirmed.clear()
 
-    def _is_special(self, change: Put | Drop) -> bool:
-        path = change.path
-        return path in self._raises or any(path[: len(special)] == special for special in self._conditions)
+    def reground(self, live: Json) -> None:
+        """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
+        self.tree = regrown(self.base, self.tree, live)
+        self.base = live
 
     def _is_own(self, path: Path) -> bool:
         return bool(self._own) and any(path[:length] in self._own for length in range(1, len(path) + 1))
 
-    def _forget(self, path: Path) -> None:
-        """A plain write or removal takes the place of special intents at or below it."""
-        for special in [s for s in self._conditions if s[: len(path)] == path]:
-            del self._conditions[special]
-        self._raises.pop(path, None)
-
-    def _check(self, path: Path) -> None:
+    def _about_to_write(self, path: Path) -> None:
+        """Ask whether that is allowed. A plain write or removal takes the place of special intents at or below it."""
         if self._may_write is not None:
             self._may_write(path)
-
-
-def _says(entry: Json, fields: dict[str, Json]) -> bool:
-    """Whether a condition says it already: the usual case, told without making anything."""
-    said = all(entry.get(name) == value for name, value in fields.items() if name != "observedGeneration")
-    seen = entry.get("observedGeneration")
-    newer = fields.get("observedGeneration")
-    return said and bool(entry.get("lastTransitionTime")) and (newer is None or (type(seen) is int and seen >= newer))
-
-
-def condition_path(root: Path, type_: str) -> Path:
-    """The path of a condition's entry."""
-    return (*root, "conditions", Key((("type", type_),)))
+        if self._conditions:
+            for special in [s for s in self._conditions if s[: len(path)] == path]:
+                del self._conditions[special]
+        if self._raises:
+            for special in [s for s in self._raises if s[: len(path)] == path]:
+                del self._raises[special]

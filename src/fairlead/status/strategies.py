@@ -72,6 +72,8 @@ def compare(
         tests += preconditions.of_version(snapshot)
     else:
         appended = [path for path in _entries_to_append(snapshot, intents, shapes) if shapes.may_append(path[:-1])]
+        if appended and shapes.has_duplicates(snapshot):
+            appended = []
         try:
             tests += preconditions.of_paths(snapshot, [*reads, *written(intents)], appended, shapes)
         except preconditions.Untestable:

@@ -38,6 +38,11 @@ class Target(msgspec.Struct, frozen=True):
         """`Gadget.example.io`, `Pod`."""
         return f"{self.kind}.{self.group}" if self.group else self.kind
 
+    @property
+    def kind_id(self) -> str:
+        """The kind in this version: what memory of kinds is kept by."""
+        return f"{self.api_version}/{self.kind}"
+
     def __str__(self) -> str:
         return f"{self.kind} {self.namespace}/{self.name}" if self.namespace else f"{self.kind} {self.name}"
 

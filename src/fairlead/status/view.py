@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from .stage import Stage
 
 Model = TypeVar("Model")
+#: Trees deeper than this are refused: no status needs it, and everything that walks one recurses.
+DEEPEST = 200
 
 
 class MapView(MutableMapping[str, Any]):
@@ -45,9 +47,7 @@ class MapView(MutableMapping[str, Any]):
         return found
 
     def __setitem__(self, name: str, value: Any) -> None:
-        if not isinstance(name, str):
-            raise TypeError(f"expected a member name (str), got {type(name).__name__} at {render(self._path)}")
-        self._stage.put((*self._path, name), plain(value, (*self._path, name)))
+        self._stage.put((*self._path, _name(name, self._path)), plain(value, (*self._path, name)))
 
     def __delitem__(self, name: str) -> None:
         if self._stage.get((*self._path, name)) is ABSENT:
@@ -290,23 +290,53 @@ def _whole(path: Path) -> Path:
 
 
 def plain(value: Any, at: Path) -> Json:
-    """A private JSON tree of what the caller gave; what is no JSON is refused with its path."""
-    if value is None or isinstance(value, (bool, str)):
+    """A private JSON tree of what the caller gave, as the server would read it; what is no JSON is refused with its path."""
+    kind = type(value)
+    if kind is str:
+        return value if value.isascii() else _text(value, at)
+    if value is None or kind is bool:
         return value
-    if isinstance(value, int):
-        return int(value)
-    if isinstance(value, float):
-        if not math.isfinite(value):
-            raise ValueError(f"expected a finite number, got {value} at {render(at)}")
-        return int(value) if value.is_integer() and abs(value) < 2**63 else value
+    if isinstance(value, (int, float)):
+        return _number(value, at)
+    if isinstance(value, str):  # a str of another class, an enum's member
+        return _text(str.__str__(value), at)
+    if len(at) > DEEPEST:
+        raise ValueError(f"expected a value of at most {DEEPEST} levels, got a deeper one at {render(at[:4])}...")
     if isinstance(value, Mapping):
-        for name in value:
-            if not isinstance(name, str):
-                raise TypeError(f"expected member names of type str, got {type(name).__name__} at {render(at)}")
-        return {name: plain(member, (*at, name)) for name, member in value.items()}
+        return {_name(name, at): plain(member, (*at, name)) for name, member in value.items()}
     if isinstance(value, (list, tuple, ListView)):
         return [plain(member, (*at, index)) for index, member in enumerate(value)]
     raise TypeError(f"expected a JSON value, got {type(value).__name__} at {render(at)}")
+
+
+def _number(value: float, at: Path) -> Json:
+    """The server keeps whole numbers of 64 bits, and any other number as a float."""
+    if isinstance(value, int):
+        return int(value) if -(2**63) <= value < 2**63 else _wide(value, at)
+    if not math.isfinite(value):
+        raise ValueError(f"expected a finite number, got {value} at {render(at)}")
+    return int(value) if value.is_integer() and abs(value) < 2**63 else float(value)
+
+
+def _wide(value: int, at: Path) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        raise ValueError(f"expected a number that fits into 64 bits, got one of {len(str(abs(value)))} digits at {render(at)}") from None
+
+
+def _name(name: Any, at: Path) -> str:
+    if not isinstance(name, str):
+        raise TypeError(f"expected member names of type str, got {type(name).__name__} at {render(at)}")
+    return _text(str.__str__(name), at)
+
+
+def _text(value: str, at: Path) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise ValueError(f"expected text, got half a surrogate pair at {render(at)}: JSON cannot carry it") from None
+    return value
 
 
 def guard_paths(texts: Iterable[str] | Sequence[str]) -> tuple[Path, ...]:
