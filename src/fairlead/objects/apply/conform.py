@@ -88,7 +88,8 @@ def _items(value: list[Json], known: Json, list_: ListType, duplicates: bool) ->
 
 
 def _place(step: str) -> str:
-    return paths.server_text([paths.from_fields_v1(step) or step])
+    read = paths.from_fields_v1(step)
+    return paths.server_text([step if read is None else read])  # index 0 is a step, though a falsy one
 
 
 def scalar_error(scalar: str, value: Json) -> str:
