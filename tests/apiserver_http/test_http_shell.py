@@ -177,6 +177,23 @@ def test_any_token_is_a_method() -> None:
         assert body(exchange(server, b"FROB /x HTTP/1.1\r\n" + CLOSE + b"\r\n"))["method"] == "FROB"
 
 
+def test_an_unknown_method_behind_another_request_answers_nothing_twice() -> None:
+    """A pipelined request is answered once, whatever follows it in the same packet."""
+    with serving() as (server, _):
+        received = exchange(server, b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nFROB /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+    assert received.count(b'"/1"') == 1
+    assert received.endswith(b"400 Bad Request")
+
+
+def test_upgrades_are_declined_by_answering() -> None:
+    """Requests that ask to upgrade are answered as any other, any number of them in one packet."""
+    ask = b"GET /u HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    with serving() as (server, _):
+        received = exchange(server, ask * 500 + b"GET /last HTTP/1.1\r\n" + CLOSE + b"\r\n")
+    assert received.count(b'"/u"') == 500
+    assert received.count(b'"/last"') == 1
+
+
 def test_a_body_over_three_mebibytes_is_refused() -> None:
     """The body limit is the real server's, and so are the words; one byte less passes."""
     with serving() as (server, _):

@@ -79,6 +79,8 @@ class Application(Protocol):
 
     def audit_id(self) -> str: ...
 
+    def crashed(self, error: BaseException) -> None: ...
+
 
 class Connection(asyncio.Protocol):
     """Reads requests from one socket and writes the answers."""
@@ -95,6 +97,7 @@ class Connection(asyncio.Protocol):
         self._head_bytes = 0
         self._in_head = True
         self._method_override = ""
+        self._completed = 0
         self._reset()
 
     def _reset(self) -> None:
@@ -126,24 +129,33 @@ class Connection(asyncio.Protocol):
             self._watch.flush()
 
     def data_received(self, data: bytes) -> None:
-        if self._closing:
-            return
-        if self._in_head:
-            self._head_bytes += len(data)
-            if self._head_bytes > HEAD_LIMIT and self._head_only(data):
-                self._refuse(431)
-                return
+        while data and not self._closing:
+            if self._in_head:
+                self._head_bytes += len(data)
+                if self._head_bytes > HEAD_LIMIT and self._head_only(data):
+                    self._refuse(431)
+                    return
+            data = self._parsed(data)
+
+    def _parsed(self, data: bytes) -> bytes:
+        """Feeds the parser; gives back what a new one has to be fed."""
+        completed = self._completed
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade as upgrade:  # nothing here upgrades: the request was answered as any other
             self._parser = httptools.HttpRequestParser(self)
-            rest = data[upgrade.args[0] :] if upgrade.args else b""
-            if rest and not self._closing:
-                self.data_received(rest)
+            return data[upgrade.args[0] :] if upgrade.args else b""
         except httptools.HttpParserInvalidMethodError:
-            self._unusual_method(data)
+            # Only at the start of what was read is it known where the method stands, and that nothing before it was answered.
+            if completed == self._completed:
+                return self._with_known_method(data)
+            self._refuse(400)
+        except httptools.HttpParserCallbackError as error:
+            self._application.crashed(error.__context__ or error)
+            self.cut()
         except httptools.HttpParserError as error:
             self._unreadable(str(error))
+        return b""
 
     def _head_only(self, data: bytes) -> bool:
         """Whether these bytes are still head: a large body may come in the same read as the end of a small head."""
@@ -179,6 +191,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._in_head = True
+        self._completed += 1
         if self._closing:
             return
         version = self._parser.get_http_version()
@@ -230,16 +243,16 @@ class Connection(asyncio.Protocol):
         else:
             self._refuse(400)
 
-    def _unusual_method(self, data: bytes) -> None:
+    def _with_known_method(self, data: bytes) -> bytes:
         """Go takes any token as a method and lets the routes refuse it; the parser knows a fixed list, so it is shown another."""
         named = _UNUSUAL_METHOD.match(data)
         if named is None or self._method_override or named.group(1) == b"PRI":
             self._refuse(400)
-            return
+            return b""
         self._method_override = named.group(1).decode("ascii")
         self._parser = httptools.HttpRequestParser(self)
         self._head_bytes = 0
-        self.data_received(b"OPTIONS " + data[named.end() :])
+        return b"OPTIONS " + data[named.end() :]
 
     # answers
 

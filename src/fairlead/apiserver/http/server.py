@@ -63,7 +63,7 @@ class HttpServer:
         self._serving = self._finishing = False
         self.connections: set[Connection] = set()
         #: Exceptions that a handler let through: each was answered with a 500, none is expected.
-        self.crashes: list[Exception] = []
+        self.crashes: list[BaseException] = []
         self._socket = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024)
         self.port: int = self._socket.getsockname()[1]
         shown = f"[{host}]" if ":" in host else ("127.0.0.1" if host in ("", "0.0.0.0") else host)
@@ -89,9 +89,13 @@ class HttpServer:
                 return self._handler.handle(request, user)
         except Exception as error:
             # The last line of defence: a defect of ours must not take the connection, or the test that waits on it, down.
-            self.crashes.append(error)
-            log.exception("no answer to %s %s", request.method, request.path)
+            self.crashed(error)
             return statuses.internal_error(f"{type(error).__name__}: {error}").answer()
+
+    def crashed(self, error: BaseException) -> None:
+        """Keeps what should not have happened, for whoever looks at `crashes`."""
+        self.crashes.append(error)
+        log.error("a defect of the embedded API server", exc_info=error)
 
     # running
 
