@@ -88,7 +88,7 @@ class World:
 
 def live(version: str = "9", manager: str | None = None, **status: Any) -> dict[str, Any]:
     """The object as the server has it now."""
-    entries = [{"manager": manager, "operation": "Update", "time": NOW, "fieldsV1": {"f:status": {"f:phase": {}, "f:entry": {}}}}]
+    entries: Any = [{"manager": manager, "operation": "Update", "time": NOW, "fieldsV1": {"f:status": {"f:phase": {}, "f:entry": {}}}}]
     metadata = {**OBJECT["metadata"], "resourceVersion": version, **({"managedFields": entries} if manager else {})}
     return {**OBJECT, "metadata": metadata, "status": {**OBJECT["status"], **status}}
 
@@ -105,7 +105,7 @@ def patched(obj: Any, edit: Any, shapes: Shapes) -> Any:
 # -- appending on the server's promise
 
 
-ENFORCED = {("status", "conditions"): ("type",), ("status", "groups", ANY, "items"): ("name",)}
+ENFORCED: dict[tuple[str, ...], tuple[str, ...]] = {("status", "conditions"): ("type",), ("status", "groups", ANY, "items"): ("name",)}
 SHAPES = Shapes(keyed=ENFORCED, sets=frozenset({("spec", "tags")}), enforced=frozenset(ENFORCED))
 
 
@@ -322,15 +322,14 @@ def test_a_lossy_object_of_a_version_that_the_writer_wrote_needs_no_read() -> No
 def test_create_once_is_told_to_hooks() -> None:
     """Like every other write."""
 
-    class Heard(Hook):
-        kinds: list[str] = []
+    heard: list[str] = []
 
+    class Listening(Hook):
         def finished(self, kind: str, manager: str, outcome: Any, seconds: float) -> None:
-            self.kinds.append(f"{kind} {outcome.kind}")
+            heard.append(f"{kind} {outcome.kind}")
 
-    heard = Heard()
-    World(live("8", plan=1)).writer(hooks=[heard]).create_once(OBJECT, "plan", lambda _: 1)
-    assert heard.kinds == ["Gadget.example.io applied"]
+    World(live("8", plan=1)).writer(hooks=[Listening()]).create_once(OBJECT, "plan", lambda _: 1)
+    assert heard == ["Gadget.example.io applied"]
 
 
 def test_create_once_without_a_status_subresource_says_so() -> None:

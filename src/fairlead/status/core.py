@@ -205,11 +205,14 @@ class Core:
                     raise FairleadError(
                         f"this edit changes {render(intent.path)}, but status is not written on the main resource: use a session or mutate"
                     )
+        now = self.settings.seconds()
+        wanted = self.memory.settled(target.uid, intents, stage.base, now) if intents else intents
         newest = self.memory.newest(stage.base)
-        contradicted = stage.contradicted(newest) if newest is not stage.base else []
-        if contradicted:
-            return [*intents, *contradicted], newest
-        return self.memory.settled(target.uid, intents, newest, self.settings.seconds()) if intents else intents, None
+        if newest is not stage.base:
+            contradicted = stage.contradicted(newest)
+            if contradicted or len(self.memory.settled(target.uid, intents, newest, now)) > len(wanted):
+                return [*intents, *contradicted], newest
+        return wanted, None
 
     def _plan(self, opened: Open, intents: Sequence[Intent], strategy: Strategy) -> Conversation[Plan]:
         target, stage = opened.target, opened.stage
