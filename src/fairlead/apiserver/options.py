@@ -14,7 +14,7 @@ import msgspec
 
 from ..objects import fielderrors, gotext
 from ..wire import APPLY_PATCH
-from . import metadata
+from . import metadata, selectors
 from .statuses import Refusal, bad_request, invalid
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ def checked_list(options: Options, *, watch: bool) -> Options:
     """The options of a list or watch with the server's defaults, or a refusal."""
     if options is NONE and not watch:
         return options
+    _check_syntax(options)
     legacy = options.resource_version in ("", "0")
     if watch and options.send_initial_events is None and not options.resource_version_match and options.allow_bookmarks and legacy:
         options = msgspec.structs.replace(options, send_initial_events=True, resource_version_match="NotOlderThan")
@@ -119,6 +120,17 @@ def checked_list(options: Options, *, watch: bool) -> Options:
     if errors:
         raise _refused("ListOptions", errors)
     return options
+
+
+def _check_syntax(options: Options) -> None:
+    """Selectors are read while the options are decoded, so a bad one is told before any combination of options is judged."""
+    try:
+        if options.label_selector:
+            selectors.labels(options.label_selector)
+        if options.field_selector:
+            selectors.fields(options.field_selector)
+    except selectors.SelectorError as error:
+        raise bad_request(str(error)) from None
 
 
 def revision(text: str) -> int:
