@@ -155,8 +155,8 @@ def _others(call: Call, subresource: str) -> dict[str, operations.Version]:
     cache = held[1]
     found = cache.get((call.version.name, subresource))
     if found is None:
-        # What a write resets is known to the server for the version of the request alone.
-        ignored = EMPTY if kind.custom else kind.rules.ignored_fields.get(subresource, EMPTY)
+        # What a write to the main resource of a custom kind resets is known to the server for the version of the request alone.
+        ignored = EMPTY if kind.custom and not subresource else kind.rules.ignored_fields.get(subresource, EMPTY)
         found = {
             kind.api_version(name): operations.Version(version.apply_schema, ignored)
             for name, version in kind.versions.items()
