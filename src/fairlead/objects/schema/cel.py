@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from ..fielderrors import FieldError, forbidden, invalid, required
 from ..tree import ABSENT, Absent, Json
-from . import fieldpaths, internal
+from . import celcost, fieldpaths, internal
 from .celruntime import NONE, CelError, Optional
 from .celtypes import Type, of_schema, optional
 from .correlate import Correlated, entry_key, keyed
@@ -40,8 +40,9 @@ class Compiler:
     def __init__(self, root: Json, known: frozenset[str]) -> None:
         self._root = root
         self._known = known
+        self._spent: list[tuple[int, str]] = []
 
-    def flaws(self, schema: Json, path: str, uncorrelatable: str) -> list[FieldError]:
+    def flaws(self, schema: Json, path: str, uncorrelatable: str, cardinality: int | None = 1) -> list[FieldError]:
         """What is wrong with the rules of one node, which is known to be structural and otherwise sound."""
         resource = schema is self._root or bool(schema.get("x-kubernetes-embedded-resource"))
         kind = of_schema(schema, resource=resource)
@@ -51,24 +52,42 @@ class Compiler:
             if kind is None:
                 text = "internal error: failed to retrieve type information for x-kubernetes-validations"
                 return [FieldError("InternalError", f"{path}.x-kubernetes-validations", "", text)]
-            found += _rule_flaws(rule, kind, where, uncorrelatable)
+            count = cardinality if cardinality is not None else celcost.REQUEST_BYTES // (kind.least + 1)
+            found += _rule_flaws(rule, kind, where, uncorrelatable, count, self._spent)
         return found
 
+    def total_flaws(self, path: str) -> list[FieldError]:
+        """What is wrong with the cost of all rules together."""
+        total = min(sum(cost for cost, _ in self._spent), celcost.MOST)
+        if total <= celcost.CRD_LIMIT:
+            return []
+        heavy = sorted((entry for entry in self._spent if entry[0] >= celcost.CRD_LIMIT // 100), key=lambda entry: -entry[0])[:4]
+        text = "contributed to estimated rule cost total exceeding cost limit for entire OpenAPIv3 schema"
+        what = "x-kubernetes-validations estimated rule cost total for entire OpenAPIv3 schema"
+        return [*(forbidden(where, text) for _, where in heavy), forbidden(path, celcost.exceeds(what, total, celcost.CRD_LIMIT))]
 
-def _rule_flaws(rule: Json, kind: Type, where: str, uncorrelatable: str) -> Iterator[FieldError]:
+
+def _rule_flaws(
+    rule: Json, kind: Type, where: str, uncorrelatable: str, count: int, spent: list[tuple[int, str]]
+) -> Iterator[FieldError]:
     from .celcheck import CompileRefused
 
     uses_old_self = False
     try:
         compiled = _compiled(rule["rule"], kind, optional_old=bool(rule.get("optionalOldSelf")))
         uses_old_self = compiled.uses_old_self
+        if compiled.cost is not None and compiled.type.name == "bool" and not compiled.folded:
+            cost = celcost.times(compiled.cost, count)
+            spent.append((cost, f"{where}.rule"))
+            if cost > celcost.RULE_LIMIT:
+                yield forbidden(f"{where}.rule", celcost.exceeds("estimated rule cost", cost, celcost.RULE_LIMIT))
         if compiled.type.name != "bool":
             uses_old_self = False
             yield invalid(f"{where}.rule", internal.rule(rule), "cel expression must evaluate to a bool")
         elif compiled.folded:
             yield invalid(f"{where}.rule", internal.rule(rule), f"program instantiation failed: {compiled.folded}")
         elif rule.get("messageExpression"):
-            yield from _message_flaws(rule, kind, where)
+            yield from _message_flaws(rule, kind, where, spent)
     except CompileRefused as refusal:
         yield invalid(f"{where}.rule", internal.rule(rule), f"compilation failed: {refusal}")
     if uses_old_self and uncorrelatable:
@@ -78,7 +97,7 @@ def _rule_flaws(rule: Json, kind: Type, where: str, uncorrelatable: str) -> Iter
         yield invalid(f"{where}.optionalOldSelf", rule["optionalOldSelf"], "may not be set if oldSelf is not used in rule")
 
 
-def _message_flaws(rule: Json, kind: Type, where: str) -> Iterator[FieldError]:
+def _message_flaws(rule: Json, kind: Type, where: str, spent: list[tuple[int, str]]) -> Iterator[FieldError]:
     from .celcheck import CompileRefused
 
     try:
@@ -87,6 +106,11 @@ def _message_flaws(rule: Json, kind: Type, where: str) -> Iterator[FieldError]:
             yield invalid(f"{where}.messageExpression", internal.rule(rule), "messageExpression must evaluate to a string")
         elif message.folded:
             yield invalid(f"{where}.messageExpression", internal.rule(rule), f"messageExpression instantiation failed: {message.folded}")
+        elif message.cost is not None:
+            spent.append((message.cost, f"{where}.messageExpression"))
+            if message.cost > celcost.RULE_LIMIT:
+                text = celcost.exceeds("estimated messageExpression cost", message.cost, celcost.RULE_LIMIT)
+                yield forbidden(f"{where}.messageExpression", text)
     except CompileRefused as refusal:
         yield invalid(f"{where}.messageExpression", internal.rule(rule), f"messageExpression compilation failed: {refusal}")
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ...errors import Unsupported
+from . import celcost, patterns
 from . import celruntime as runtime
-from . import patterns
 from .celruntime import CelError, Optional
 from .celsyntax import Expr, SyntaxRefused, parse
 from .celtypes import BOOL, DOUBLE, DURATION, DYN, ERROR, INT, NULL, STRING, TIMESTAMP, Type, fits, list_of, optional, settled
@@ -35,6 +35,7 @@ class Compiled:
     type: Type
     run: Run
     uses_old_self: bool
+    cost: int | None = None  # an upper bound, where it can be told
     folded: str = ""  # why no program can be made of it: a literal that cannot be converted
 
 
@@ -143,7 +144,8 @@ def compile_rule(text: str, variables: dict[str, Type]) -> Compiled:
     checker.errors = checker.errors or checker.late
     if checker.errors:
         raise CompileRefused(checker.said())
-    return Compiled(kind, run, "oldSelf" in checker.used, checker.folded)
+    cost = celcost.estimate(expr, checker.types, variables)
+    return Compiled(kind, run, "oldSelf" in checker.used, cost, checker.folded)
 
 
 class _Checker:
@@ -153,6 +155,7 @@ class _Checker:
         self.text = text
         self.variables = variables
         self.errors: list[tuple[int, str]] = []
+        self.types: dict[int, Type] = {}
         self.late: list[tuple[int, str]] = []  # literals that mean nothing: said only when the types are right
         self.folded = ""  # what went wrong when a conversion of a literal was worked out beforehand
         self.used: set[str] = set()
@@ -176,6 +179,12 @@ class _Checker:
 
     def check(self, expr: Expr, scope: dict[str, Type]) -> tuple[Type, Run]:
         """The type of an expression and how to evaluate it."""
+        kind, run = self.checked(expr, scope)
+        self.types[id(expr)] = kind
+        return kind, run
+
+    def checked(self, expr: Expr, scope: dict[str, Type]) -> tuple[Type, Run]:
+        """The same, not yet noted down."""
         if expr.kind == "literal":
             value = expr.value
             kinds = {bool: BOOL, int: INT, float: DOUBLE, str: STRING, type(None): NULL}
@@ -408,8 +417,6 @@ class _Checker:
             return
 
     def mismatch(self, name: str, at: int, given: tuple[Type, ...], *, method: bool) -> tuple[Type, Run]:
-        if any(kind.name == "!error!" for kind in given):
-            return ERROR, lambda variables: None
         shown = f"{given[0]}.({', '.join(map(str, given[1:]))})" if method else f"({', '.join(map(str, given))})"
         return self.report(at, f"found no matching overload for '{name}' applied to '{shown}'")
 

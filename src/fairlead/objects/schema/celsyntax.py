@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...errors import Unsupported
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
@@ -106,14 +103,20 @@ class _Parser:
         return left
 
     def unary(self) -> Expr:
-        operator = self.accept("!", "-")
-        if operator is None:
+        first = self.peek()
+        if first[0] != "op" or first[1] not in "!-" or self.is_negative_literal():
             return self.member()
-        kind, text, _ = self.peek()
-        if operator[1] == "-" and kind in ("int", "float") and self.tokens[self.at - 1][2] + 1 == self.peek()[2]:
-            return self.member_of(_number(kind, f"-{text}", operator[2], self.take))
-        operand = self.unary()
-        return Expr("call", operator[2], f"{operator[1]}_", (operand,))
+        count = 0
+        while self.peek()[:2] == first[:2] and not self.is_negative_literal():
+            self.take()
+            count += 1
+        operand = self.member()
+        # Pairs cancel out before anything is checked.
+        return Expr("call", first[2], f"{first[1]}_", (operand,)) if count % 2 else operand
+
+    def is_negative_literal(self) -> bool:
+        following = self.tokens[self.at + 1] if self.at + 1 < len(self.tokens) else ("end", "", 0)
+        return self.peek()[:2] == ("op", "-") and following[0] in ("int", "float")
 
     def member(self) -> Expr:
         return self.member_of(self.primary())
@@ -153,11 +156,15 @@ class _Parser:
         return tuple(found)
 
     def primary(self) -> Expr:
+        negative = self.is_negative_literal()
         kind, text, at = self.take()
+        if negative:
+            kind, digits, _ = self.take()
+            return _number(kind, f"-{digits}", at)
         if kind == "string":
             return Expr("literal", at, _string(text, at))
         if kind in ("int", "float"):
-            return _number(kind, text, at, lambda: None)
+            return _number(kind, text, at)
         if kind == "uint":
             raise Unsupported("unsigned integers in a CEL rule")
         if kind == "ident":
@@ -217,8 +224,7 @@ def parse(text: str) -> Expr:
     return expr
 
 
-def _number(kind: str, text: str, at: int, consume: Callable[[], object]) -> Expr:
-    consume()
+def _number(kind: str, text: str, at: int) -> Expr:
     if kind == "float":
         return Expr("literal", at, float(text))
     value = int(text, 16) if "0x" in text else int(text)

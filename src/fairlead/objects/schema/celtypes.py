@@ -29,6 +29,8 @@ class Type:
     fields: dict[str, tuple[str, Type]] | None = field(default=None, compare=False, hash=False)
     unordered: str = ""  # set or map: how a list of the schema compares
     keys: tuple[str, ...] = ()
+    most: int = field(default=0, compare=False, hash=False)  # the largest size of such a value in a request
+    least: int = field(default=2, compare=False, hash=False)  # the fewest bytes of one
 
     def __str__(self) -> str:
         if self.name in ("list", "map", "optional_type"):
@@ -77,7 +79,7 @@ _META: Final = {
 def of_schema(schema: Json, *, resource: bool = False) -> Type | None:
     """The type of values under a schema given as JSON; None where rules cannot look."""
     if schema.get("x-kubernetes-int-or-string"):
-        return DYN
+        return Type("dyn", most=_text_size(schema), least=1)
     if resource:
         schema = {**schema, "properties": {**(schema.get("properties") or {}), **_META}}
     kind = schema.get("type")
@@ -86,29 +88,61 @@ def of_schema(schema: Json, *, resource: bool = False) -> Type | None:
         item = None if items is None else of_schema(items, resource=bool(items.get("x-kubernetes-embedded-resource")))
         keys = tuple(schema.get("x-kubernetes-list-map-keys") or ())
         unordered = schema.get("x-kubernetes-list-type", "")
-        return None if item is None else Type("list", (item,), None, unordered if unordered in ("set", "map") else "", keys)
+        if item is None:
+            return None
+        most = max(schema["maxItems"], 0) if schema.get("maxItems") is not None else (_REQUEST_BYTES - 2) // (item.least + 1)
+        return Type("list", (item,), None, unordered if unordered in ("set", "map") else "", keys, most)
     if kind == "object":
         return _object(schema)
     if kind == "string":
-        return {"byte": BYTES, "duration": DURATION, "date": TIMESTAMP, "date-time": TIMESTAMP}.get(schema.get("format", ""), STRING)
-    return {"boolean": BOOL, "number": DOUBLE, "integer": INT}.get(kind or "")
+        return _text(schema)
+    return {"boolean": Type("bool", least=4), "number": Type("double", least=1), "integer": Type("int", least=1)}.get(kind or "")
+
+
+_REQUEST_BYTES: Final = 3 * 1024 * 1024
+
+
+def _text(schema: Json) -> Type:
+    kinds = {"duration": Type("duration", most=32, least=3), "date": Type("timestamp", most=12, least=12)}
+    kinds["date-time"] = Type("timestamp", most=32, least=21)
+    known = kinds.get(schema.get("format", ""))
+    if known is not None:
+        return known
+    if schema.get("format") == "byte":
+        return Type("bytes", most=max(schema["maxLength"], 0) if schema.get("maxLength") is not None else _REQUEST_BYTES - 2)
+    return Type("string", most=_text_size(schema))
+
+
+def _text_size(schema: Json) -> int:
+    if schema.get("maxLength") is not None:
+        return int(max(schema["maxLength"], 0)) * 4
+    texts = [choice for choice in schema.get("enum") or () if isinstance(choice, str)]
+    if schema.get("enum") and not schema.get("x-kubernetes-int-or-string"):
+        return max((len(text.encode()) for text in texts), default=0)
+    return _REQUEST_BYTES - 2
 
 
 def _object(schema: Json) -> Type | None:
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
         value = of_schema(additional, resource=bool(additional.get("x-kubernetes-embedded-resource")))
-        return None if value is None else Type("map", (STRING, value))
+        if value is None:
+            return None
+        most = max(schema["maxProperties"], 0) if schema.get("maxProperties") is not None else (_REQUEST_BYTES - 2) // (value.least + 6)
+        return Type("map", (STRING, value), most=most)
     fields: dict[str, tuple[str, Type]] = {}
+    least = 2
     for name, child in (schema.get("properties") or {}).items():
         inner = of_schema(child, resource=bool(child.get("x-kubernetes-embedded-resource")))
         spelled = escaped(name)
+        if inner is not None and name in (schema.get("required") or ()) and child.get("default") is None:
+            least += len(name.encode()) + inner.least + 4
         if inner is not None and spelled is not None:
             fields[spelled] = (name, inner)
             if name == "namespace":
                 # The one reserved word that may also stand as it is.
                 fields[name] = (name, inner)
-    return Type("object", (), fields)
+    return Type("object", (), fields, least=least)
 
 
 def fits(given: Type, wanted: Type, bound: dict[str, Type]) -> bool:

@@ -42,6 +42,7 @@ class _Context:
     inside_meta: bool = False
     uncorrelatable: str = ""  # the ancestor below which no old value can be found
     rules: bool = True  # whether rules are compiled here: not inside combinations
+    cardinality: int | None = 1  # how often such a value may stand in an object; None: without a bound
 
 
 def flaws(
@@ -62,6 +63,8 @@ def flaws(
     compiler = cel.Compiler(schema, known_rules) if sound else None
     _node(schema, path, _Context(), True, lenient, compiler, rest, rules)
     found += rest + rules
+    if compiler is not None:
+        found += compiler.total_flaws(path)
     if not found and not convertible:
         found.append(invalid(path, "", "OpenAPIV3Schema 'schema' is not supported"))
     return found
@@ -108,10 +111,23 @@ def _node(
     for index, entry in enumerate(entries):
         found += _rule_flaws(entry, schema, f"{path}.x-kubernetes-validations[{index}]")
     if entries and len(found) == own and compiler is not None:
-        rules += compiler.flaws(schema, path, context.uncorrelatable)
+        rules += compiler.flaws(schema, path, context.uncorrelatable, context.cardinality)
+
+
+def _repeated(schema: Source, context: _Context) -> _Context:
+    """The context of a node's children as to how often they may stand."""
+    most: int | None = 1
+    if schema.get("type") == "object" and schema.get("additionalProperties") is not None:
+        most = schema.get("maxProperties")
+    elif schema.get("type") == "array":
+        most = schema.get("maxItems")
+    if context.cardinality is None or most is None:
+        return replace(context, cardinality=None)
+    return replace(context, cardinality=min(context.cardinality * max(most, 0), 2**64 - 1))
 
 
 def _children(schema: Source, path: str, context: _Context, root: bool) -> Iterator[tuple[Source, str, _Context]]:
+    context = _repeated(schema, context)
     additional = schema.get("additionalProperties")
     if isinstance(additional, dict):
         reason = "inside additionalProperties applying to object metadata" if context.inside_meta else context.no_defaults
