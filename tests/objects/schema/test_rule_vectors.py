@@ -13,6 +13,7 @@ from fairlead.objects.schema import cel, coerce, crd, default, judge, parse
 
 VECTORS = Path(__file__).parent / "vectors"
 RULES = json.loads((VECTORS / "rules.json").read_text())
+COSTS = json.loads((VECTORS / "rule_costs.json").read_text())
 COMPILED = json.loads((VECTORS / "rule_compilation.json").read_text())
 
 
@@ -61,7 +62,11 @@ def test_rules_judge_objects_as_the_real_server_does(case: Any) -> None:
 
 def crd_with(rule: Any) -> Any:
     """A CRD with one rule on its spec."""
-    spec = {"type": "object", "properties": COMPILED["properties"], "x-kubernetes-validations": [rule]}
+    return crd_of({"type": "object", "properties": COMPILED["properties"], "x-kubernetes-validations": [rule]})
+
+
+def crd_of(spec: Any) -> Any:
+    """A CRD whose objects have this spec."""
     version = {"name": "v1", "served": True, "storage": True}
     version["schema"] = {"openAPIV3Schema": {"type": "object", "properties": {"spec": spec}}}
     names = {"plural": "gadgets", "kind": "Gadget"}
@@ -83,6 +88,13 @@ def test_rules_compile_or_not_as_on_the_real_server(case: Any) -> None:
         assert [error.message.split("null}: ")[-1] for error in errors] == case["said"]
     else:
         assert [error.field.rpartition(".")[2] for error in errors] == ["rule"] * len(case["said_otherwise"])
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=f"{index}: {case['rule']}"[:70]) for index, case in enumerate(COSTS)])
+def test_rules_cost_what_the_real_server_estimates(case: Any) -> None:
+    """A rule within the budget is taken; one beyond it is refused with the real server's factor, alone and in total."""
+    errors = crd.validate_crd(crd_of(case["spec"]))
+    assert sorted([error.field, error.message] for error in errors) == case["causes"]
 
 
 @pytest.mark.parametrize(

@@ -37,9 +37,8 @@ class _Program(NamedTuple):
 class Compiler:
     """Compiles the rules of one CRD schema, to say what is wrong with them."""
 
-    def __init__(self, root: Json, known: frozenset[str]) -> None:
+    def __init__(self, root: Json) -> None:
         self._root = root
-        self._known = known
         self._spent: list[tuple[int, str]] = []
 
     def flaws(self, schema: Json, path: str, uncorrelatable: str, cardinality: int | None = 1) -> list[FieldError]:

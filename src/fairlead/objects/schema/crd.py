@@ -93,19 +93,19 @@ def internal_spec(spec: Json) -> dict[str, Any]:
 def _spec(crd: Json, old: Json | Absent) -> Iterator[FieldError]:
     spec = internal_spec(crd["spec"])
     before = None if old is ABSENT else internal_spec(old["spec"])
-    lenient, known = _lenience(before)
+    lenient = _lenience(before)
     yield from _group_and_scope(spec)
     if (spec.get("validation") or {}).get("openAPIV3Schema") is None:
         for index, version in enumerate(spec["versions"]):
             if (version.get("schema") or {}).get("openAPIV3Schema") is None:
                 yield required(f"spec.versions[{index}].schema.openAPIV3Schema")
     for index, version in enumerate(spec["versions"]):
-        yield from _version(version, spec, f"spec.versions[{index}]", lenient, known)
+        yield from _version(version, spec, f"spec.versions[{index}]", lenient)
     yield from _version_list(spec, given=crd["spec"].get("versions") is not None)
     yield from _names_given(spec.get("names") or {})
     yield from _names(spec.get("names") or {}, "spec.names")
     any_status = _has_status(spec.get("subresources")) or any(_has_status(version.get("subresources")) for version in spec["versions"])
-    yield from _schema(spec.get("validation"), "spec.validation", any_status, lenient, known)
+    yield from _schema(spec.get("validation"), "spec.validation", any_status, lenient)
     yield from _subresources(spec.get("subresources"), "spec.subresources")
     for index, column in enumerate(spec.get("additionalPrinterColumns") or ()):
         yield from _column(column, f"spec.additionalPrinterColumns[{index}]")
@@ -130,14 +130,13 @@ def _group_and_scope(spec: Json) -> Iterator[FieldError]:
         yield not_supported("spec.scope", scope, ("Cluster", "Namespaced"))
 
 
-def _lenience(old_spec: Json | None) -> tuple[frozenset[str], frozenset[str]]:
-    """The checks that the stored CRD fails already, which an update need not pass, and the rules that it already has."""
+def _lenience(old_spec: Json | None) -> frozenset[str]:
+    """The checks that the stored CRD fails already, which an update need not pass."""
     if old_spec is None:
-        return frozenset(), frozenset()
+        return frozenset()
     parts = [old_spec.get("validation"), *(version.get("schema") for version in old_spec["versions"])]
     schemas = [part["openAPIV3Schema"] for part in parts if part and part.get("openAPIV3Schema")]
     found: set[str] = set()
-    known: set[str] = set()
     for schema in schemas:
         for node in structural.nodes(schema):
             items = node.get("items")
@@ -148,11 +147,10 @@ def _lenience(old_spec: Json | None) -> tuple[frozenset[str], frozenset[str]]:
                 keys = node.get("x-kubernetes-list-map-keys") or []
                 if any(True for _ in crdschema.list_key_flaws(items, keys, kind, "")):
                     found.add("keys")
-            known.update(rule.get("rule", "") for rule in node.get("x-kubernetes-validations") or ())
-    return frozenset(found), frozenset(known)
+    return frozenset(found)
 
 
-def _version(version: Json, spec: Json, path: str, lenient: frozenset[str], known: frozenset[str]) -> Iterator[FieldError]:
+def _version(version: Json, spec: Json, path: str, lenient: frozenset[str]) -> Iterator[FieldError]:
     name = version.get("name", "")
     if complaints := shapes.dns1035_label(name):
         yield invalid(f"{path}.name", name, ",".join(complaints))
@@ -160,7 +158,7 @@ def _version(version: Json, spec: Json, path: str, lenient: frozenset[str], know
         yield invalid(f"{path}.deprecationWarning", version["deprecationWarning"], text)
     per_version = any(other.get("subresources") is not None for other in spec["versions"])
     status = _has_status(version.get("subresources") if per_version else spec.get("subresources"))
-    yield from _schema(version.get("schema"), f"{path}.schema", status, lenient, known)
+    yield from _schema(version.get("schema"), f"{path}.schema", status, lenient)
     yield from _subresources(version.get("subresources"), f"{path}.subresources")
     for index, column in enumerate(version.get("additionalPrinterColumns") or ()):
         yield from _column(column, f"{path}.additionalPrinterColumns[{index}]")
@@ -237,11 +235,11 @@ def _has_status(subresources: Json) -> bool:
     return subresources is not None and subresources.get("status") is not None
 
 
-def _schema(validation: Json, path: str, status: bool, lenient: frozenset[str], known: frozenset[str]) -> list[FieldError]:
+def _schema(validation: Json, path: str, status: bool, lenient: frozenset[str]) -> list[FieldError]:
     schema = (validation or {}).get("openAPIV3Schema")
     if schema is None:
         return []
-    return crdschema.flaws(schema, f"{path}.openAPIV3Schema", status=status, lenient=lenient, known_rules=known)
+    return crdschema.flaws(schema, f"{path}.openAPIV3Schema", status=status, lenient=lenient)
 
 
 def _subresources(subresources: Json, path: str) -> Iterator[FieldError]:

@@ -45,10 +45,8 @@ class _Context:
     cardinality: int | None = 1  # how often such a value may stand in an object; None: without a bound
 
 
-def flaws(
-    schema: Source, path: str, *, status: bool, lenient: frozenset[str] = frozenset(), known_rules: frozenset[str] = frozenset()
-) -> list[FieldError]:
-    """Everything wrong with the schema of a version. `lenient` names checks that the old CRD already failed; `known_rules` its rules."""
+def flaws(schema: Source, path: str, *, status: bool, lenient: frozenset[str] = frozenset()) -> list[FieldError]:
+    """Everything wrong with the schema of a version. `lenient` names checks that the old CRD already failed."""
     found = _root_flaws(schema, path, status=status)
     if schema.get("nullable"):
         found.append(forbidden(f"{path}.nullable", "nullable cannot be true at the root"))
@@ -60,7 +58,7 @@ def flaws(
         sound = not unsound
     rest: list[FieldError] = []
     rules: list[FieldError] = []
-    compiler = cel.Compiler(schema, known_rules) if sound else None
+    compiler = cel.Compiler(schema) if sound else None
     _node(schema, path, _Context(), True, lenient, compiler, rest, rules)
     found += rest + rules
     if compiler is not None:
