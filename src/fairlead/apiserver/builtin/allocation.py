@@ -35,6 +35,10 @@ def needs_node_port(spec: Json) -> bool:
     return spec.get("type") == "NodePort" or (spec.get("type") == "LoadBalancer" and spec.get("allocateLoadBalancerNodePorts") is not False)
 
 
+def _may_have_node_ports(spec: Json) -> bool:
+    return spec.get("type") in ("NodePort", "LoadBalancer")
+
+
 def _needs_health_port(spec: Json) -> bool:
     return bool(spec.get("type") == "LoadBalancer" and spec.get("externalTrafficPolicy") == "Local")
 
@@ -51,7 +55,7 @@ def _keep_allocated(spec: dict[str, Json], before: Json) -> None:
         for name in ("clusterIP", "clusterIPs"):
             if not spec.get(name) and before.get(name):
                 spec[name] = before[name]
-    if needs_node_port(before) and needs_node_port(spec):
+    if _may_have_node_ports(before) and _may_have_node_ports(spec):
         known = {port.get("name", ""): port.get("nodePort") for port in before.get("ports") or ()}
         used = {port.get("nodePort") for port in spec.get("ports") or ()}
         spec["ports"] = [
@@ -74,7 +78,7 @@ def _drop_unused(spec: dict[str, Json], before: Json) -> None:
         for name in _OF_CLUSTER_IP:
             if same(spec.get(name), before.get(name)):
                 spec.pop(name, None)
-    if needs_node_port(before) and not needs_node_port(spec) and _node_ports(spec) == _node_ports(before):
+    if _may_have_node_ports(before) and not _may_have_node_ports(spec) and _node_ports(spec) == _node_ports(before):
         spec["ports"] = [{name: value for name, value in port.items() if name != "nodePort"} for port in spec.get("ports") or ()]
     if before.get("type") == "LoadBalancer" and spec.get("type") != "LoadBalancer":
         for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):

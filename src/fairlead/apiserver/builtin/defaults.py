@@ -134,8 +134,8 @@ def _service(service: Json) -> Json:
     external = kind in ("LoadBalancer", "NodePort") or (kind == "ClusterIP" and spec.get("externalIPs"))
     if external:
         spec = filled(spec, externalTrafficPolicy="Cluster")
-    if kind in ("NodePort", "LoadBalancer", "ClusterIP"):
-        spec = filled(spec, internalTrafficPolicy="Cluster")
+    if kind in ("NodePort", "LoadBalancer", "ClusterIP") and spec.get("internalTrafficPolicy") is None:
+        spec = {**spec, "internalTrafficPolicy": "Cluster"}
     if kind == "LoadBalancer":
         spec = filled(spec, allocateLoadBalancerNodePorts=True)
     return {**service, "spec": spec, "status": _load_balancer_modes(service.get("status", {}), kind)}
@@ -420,6 +420,10 @@ _TABLE: dict[str, Callable[[Json], Json]] = {
     "autoscaling/v1.HorizontalPodAutoscaler": _autoscaler_v1,
     "storage/v1.StorageClass": _fills(reclaimPolicy="Delete", volumeBindingMode="Immediate"),
     "storage/v1.CSIDriver": _csi_driver,
-    "discovery/v1.EndpointPort": lambda port: {**port, "name": port.get("name") or "", "protocol": port.get("protocol") or "TCP"},
+    "discovery/v1.EndpointPort": lambda port: {
+        "name": "",
+        "protocol": "TCP",
+        **{name: value for name, value in port.items() if value is not None},
+    },
     "scheduling/v1.PriorityClass": _fills(preemptionPolicy="PreemptLowerPriority"),
 }

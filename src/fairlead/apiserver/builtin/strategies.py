@@ -245,7 +245,9 @@ _SPEC = ("spec",)
 STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("", "ConfigMap"): Strategy(),
     ("", "Secret"): Strategy(update=_update_secret),
-    ("", "ServiceAccount"): Strategy(delete_returns_object=True, create=_create_service_account),
+    ("", "ServiceAccount"): Strategy(
+        delete_returns_object=True, create=_create_service_account, update=lambda new, old: _create_service_account(new)
+    ),
     ("", "Namespace"): Strategy(delete_returns_object=True, create=_create_namespace, update=_update_namespace),
     ("", "Service"): Strategy(create_on_update=True, delete_returns_object=True),
     ("", "Endpoints"): Strategy(create_on_update=True),

@@ -22,25 +22,29 @@ _NOT_SOURCES = frozenset((
 
 
 def claim(obj: Json) -> list[FieldError]:
-    spec = obj["spec"]
+    return claim_spec(obj["spec"], "spec")
+
+
+def claim_spec(spec: Json, at: str) -> list[FieldError]:
+    """The spec of a claim, or of a claim template."""
     modes = spec.get("accessModes") or []
-    found = [] if modes else [required("spec.accessModes", "at least 1 access mode is required")]
-    found += label_selector(spec.get("selector"), "spec.selector")
-    found += [not_supported("spec.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
+    found = [] if modes else [required(f"{at}.accessModes", "at least 1 access mode is required")]
+    found += label_selector(spec.get("selector"), f"{at}.selector")
+    found += [not_supported(f"{at}.accessModes", mode, _MODES) for mode in modes if mode not in _MODES]
     if "ReadWriteOncePod" in modes and any(mode in _MODES and mode != "ReadWriteOncePod" for mode in modes):
-        found.append(forbidden("spec.accessModes", "may not use ReadWriteOncePod with other access modes"))
+        found.append(forbidden(f"{at}.accessModes", "may not use ReadWriteOncePod with other access modes"))
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if storage is None:
-        found.append(required("spec.resources[storage]"))
+        found.append(required(f"{at}.resources[storage]"))
     elif quantity.parse(storage).value <= 0:
-        found.append(invalid("spec.resources[storage]", storage, "must be greater than zero"))
+        found.append(invalid(f"{at}.resources[storage]", storage, "must be greater than zero"))
     if spec.get("storageClassName"):
-        found += texts("spec.storageClassName", spec["storageClassName"], names.dns_subdomain(spec["storageClassName"]))
+        found += texts(f"{at}.storageClassName", spec["storageClassName"], names.dns_subdomain(spec["storageClassName"]))
     if spec.get("volumeMode") not in (None, "Block", "Filesystem"):
-        found.append(not_supported("spec.volumeMode", spec["volumeMode"], ("Block", "Filesystem")))
+        found.append(not_supported(f"{at}.volumeMode", spec["volumeMode"], ("Block", "Filesystem")))
     if spec.get("volumeAttributesClassName"):
         found += texts(
-            "spec.volumeAttributesClassName", spec["volumeAttributesClassName"], names.dns_subdomain(spec["volumeAttributesClassName"])
+            f"{at}.volumeAttributesClassName", spec["volumeAttributesClassName"], names.dns_subdomain(spec["volumeAttributesClassName"])
         )
     return found
 

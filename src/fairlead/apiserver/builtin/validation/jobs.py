@@ -124,7 +124,7 @@ def _restart_policy(spec: Json, at: str) -> list[FieldError]:
 def job_update(new: Json, old: Json) -> list[FieldError]:
     """A changed job. The server shows its internal struct for a changed template; this shows the template."""
     spec, before = new["spec"], old["spec"]
-    found = _spec_with_selector(spec)
+    found = job(new) + _spec_with_selector(spec)
     if spec.get("completionMode") != "Indexed":
         found += immutable(spec.get("completions"), before.get("completions"), "spec.completions")
     elif not same(spec.get("completions"), before.get("completions")) and spec.get("completions") != spec.get("parallelism"):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ....objects.fielderrors import FieldError, forbidden, invalid, not_supported, required
 from ... import names
+from .services import ingress_point
 from .shapes import cidr, immutable, is_ip, label_selector, network, port_name, port_number, texts
 
 if TYPE_CHECKING:
@@ -39,6 +40,11 @@ def ingress(obj: Json) -> list[FieldError]:
 
 def ingress_update(new: Json, old: Json) -> list[FieldError]:
     return _ingress_spec(new["spec"])
+
+
+def ingress_status(new: Json, old: Json) -> list[FieldError]:
+    points = (new["status"].get("loadBalancer") or {}).get("ingress") or []
+    return [error for index, point in enumerate(points) for error in ingress_point(point, f"status.loadBalancer.ingress[{index}]")]
 
 
 def _ingress_spec(spec: Json) -> list[FieldError]:
@@ -110,22 +116,37 @@ def _backend(backend: Json, at: str) -> list[FieldError]:
 
 
 def ingress_class(obj: Json) -> list[FieldError]:
-    controller = obj["spec"].get("controller", "")
+    return _controller(obj["spec"].get("controller", "")) + _class_parameters(obj["spec"].get("parameters"), "spec.parameters")
+
+
+def _controller(controller: str) -> list[FieldError]:
     if not controller:
         return [required("spec.controller")]
     if len(controller) > 250:
         return [FieldError("FieldValueTooLong", "spec.controller", "", "may not be more than 250 bytes")]
     domain, slash, path = controller.partition("/")
     if not (slash and domain and path):
-        found = [invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
-    else:
-        found = texts("spec.controller", domain, names.dns_subdomain(domain))
-    parameters = obj["spec"].get("parameters")
-    return (
-        found
-        if parameters is None
-        else found + [required(f"spec.parameters.{name}") for name in ("kind", "name") if not parameters.get(name)]
-    )
+        return [invalid("spec.controller", controller, 'must be a domain-prefixed path (such as "acme.io/foo")')]
+    return texts("spec.controller", domain, names.dns_subdomain(domain))
+
+
+def _class_parameters(parameters: Json, at: str) -> list[FieldError]:
+    if parameters is None:
+        return []
+    found: list[FieldError] = []
+    if parameters.get("apiGroup") is not None:
+        found += texts(f"{at}.apiGroup", parameters["apiGroup"], names.dns_subdomain(parameters["apiGroup"]))
+    for name in ("kind", "name"):
+        text = parameters.get(name, "")
+        found += texts(f"{at}.{name}", text, names.path_segment(text)) if text else [required(f"{at}.{name}")]
+    scope, namespace = parameters.get("scope"), parameters.get("namespace")
+    if scope not in ("Cluster", "Namespace"):
+        return [*found, not_supported(f"{at}.scope", scope, ("Cluster", "Namespace"))]
+    if scope == "Namespace" and namespace is None:
+        found.append(required(f"{at}.namespace", "`parameters.scope` is set to 'Namespace'"))
+    if scope == "Cluster" and namespace is not None:
+        found.append(forbidden(f"{at}.namespace", "`parameters.scope` is set to 'Cluster'"))
+    return found
 
 
 def ingress_class_update(new: Json, old: Json) -> list[FieldError]:

@@ -9,7 +9,7 @@ from ....objects.fielderrors import FieldError, duplicate, forbidden, invalid, n
 from ....objects.tree import same
 from ... import names
 from . import containers, volumes
-from .shapes import annotation_names, ip_address, label_selector, labels, texts
+from .shapes import annotation_names, immutable, ip_address, label_selector, labels, texts
 
 if TYPE_CHECKING:
     from ....objects.tree import Json
@@ -87,7 +87,7 @@ def _operating_system(system: Json, at: str) -> list[FieldError]:
         return []
     name = system.get("name", "")
     if not name:
-        return [required(f"{at}.name", "cannot be empty")]
+        return [required(f"{at}.name")]
     return [] if name in ("linux", "windows") else [not_supported(at, name, ("linux", "windows"))]
 
 
@@ -268,6 +268,13 @@ def _toleration_operator(operator: str, value: str, at: str) -> list[FieldError]
     if operator == "Exists":
         return [invalid(at, value, "value must be empty when `operator` is 'Exists'")] if value else []
     return [not_supported(at, operator, ("Equal", "Exists"))]
+
+
+def pod_status(new: Json, old: Json) -> list[FieldError]:
+    """A changed status."""
+    found = immutable(new["status"].get("qosClass", ""), old["status"].get("qosClass", ""), "status.qosClass")
+    node = new["status"].get("nominatedNodeName")
+    return found + texts("status.nominatedNodeName", node, names.dns_subdomain(node)) if node else found
 
 
 # --- updates

@@ -50,6 +50,7 @@ UPDATE: dict[tuple[str, str], Update] = {
     (_CORE, "Secret"): plain.secret_update,
     (_CORE, "Event"): plain.event_update,
     (_CORE, "Pod"): pods.pod_update,
+    (_CORE, "PodTemplate"): lambda new, old: pods.template(new["template"], "template"),
     (_CORE, "ReplicationController"): workloads.replication_controller_update,
     (_CORE, "Service"): services.service_update,
     (_CORE, "PersistentVolumeClaim"): claims.claim_update,
@@ -73,9 +74,13 @@ UPDATE: dict[tuple[str, str], Update] = {
     ("storage.k8s.io", "StorageClass"): claims.storage_class_update,
     ("scheduling.k8s.io", "PriorityClass"): scaling.priority_class_update,
     ("node.k8s.io", "RuntimeClass"): scaling.runtime_class_update,
+    ("discovery.k8s.io", "EndpointSlice"): scaling.endpoint_slice_update,
     (_APPS, "ControllerRevision"): scaling.controller_revision_update,
 }
 UPDATE_STATUS: dict[tuple[str, str], Update] = {
+    (_CORE, "Pod"): pods.pod_status,
+    (_CORE, "ReplicationController"): workloads.replica_set_status,
+    (_NET, "Ingress"): networks.ingress_status,
     (_CORE, "Service"): services.service_status,
     (_APPS, "Deployment"): workloads.deployment_status,
     (_APPS, "ReplicaSet"): workloads.replica_set_status,

@@ -238,11 +238,35 @@ def controller_revision(obj: Json) -> list[FieldError]:
 
 
 def controller_revision_update(new: Json, old: Json) -> list[FieldError]:
-    return controller_revision(new) + immutable(new.get("data"), old.get("data"), "data")
+    return not_negative(new.get("revision", 0), "revision") + immutable(new.get("data"), old.get("data"), "data")
 
 
 def endpoint_slice(obj: Json) -> list[FieldError]:
-    kind = obj.get("addressType", "")
+    return _address_type(obj.get("addressType", "")) + _slice_ports(obj) + _slice_endpoints(obj)
+
+
+def _slice_ports(obj: Json) -> list[FieldError]:
+    known = ("SCTP", "TCP", "UDP")
+    return [
+        not_supported(f"ports[{index}].protocol", port.get("protocol", ""), known)
+        for index, port in enumerate(obj.get("ports") or ())
+        if port.get("protocol") not in known
+    ]
+
+
+def _slice_endpoints(obj: Json) -> list[FieldError]:
+    return [
+        required(f"endpoints[{index}].addresses", "must contain at least 1 address")
+        for index, endpoint in enumerate(obj.get("endpoints") or ())
+        if not endpoint.get("addresses")
+    ]
+
+
+def _address_type(kind: str) -> list[FieldError]:
     if not kind:
         return [required("addressType")]
     return [] if kind in ("FQDN", "IPv4", "IPv6") else [not_supported("addressType", kind, ("FQDN", "IPv4", "IPv6"))]
+
+
+def endpoint_slice_update(new: Json, old: Json) -> list[FieldError]:
+    return endpoint_slice(new) + immutable(new.get("addressType", ""), old.get("addressType", ""), "addressType")

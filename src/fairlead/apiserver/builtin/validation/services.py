@@ -193,10 +193,13 @@ def _balancer(spec: Json) -> list[FieldError]:
     if spec.get("allocateLoadBalancerNodePorts") is not None and not balancer:
         found.append(forbidden("spec.allocateLoadBalancerNodePorts", _ONLY_BALANCER))
     kind = spec.get("loadBalancerClass")
-    if kind is not None:
-        where = "spec.loadBalancerClass"
-        found += texts(where, kind, names.qualified_name(kind)) if balancer else [forbidden(where, _ONLY_BALANCER)]
-    return found
+    return found if kind is None else found + _balancer_class(spec, kind)
+
+
+def _balancer_class(spec: Json, kind: str) -> list[FieldError]:
+    """Checked once on a create, twice on an update."""
+    where = "spec.loadBalancerClass"
+    return texts(where, kind, names.qualified_name(kind)) if spec.get("type") == "LoadBalancer" else [forbidden(where, _ONLY_BALANCER)]
 
 
 def _traffic(spec: Json) -> list[FieldError]:
@@ -226,6 +229,8 @@ def service_update(new: Json, old: Json) -> list[FieldError]:
     kind = spec.get("loadBalancerClass")
     if spec.get("type") == before.get("type") == "LoadBalancer" and not same(kind, before.get("loadBalancerClass")):
         found.append(invalid("spec.loadBalancerClass", kind, "may not change once set"))
+    if kind is not None:
+        found += _balancer_class(spec, kind)
     if _needs_health_port(spec) and _needs_health_port(before) and spec.get("healthCheckNodePort") != before.get("healthCheckNodePort"):
         found.append(forbidden("spec.healthCheckNodePort", "field is immutable"))
     return found + service(new)
@@ -249,10 +254,11 @@ def service_status(new: Json, old: Json) -> list[FieldError]:
     ingress = (new["status"].get("loadBalancer") or {}).get("ingress") or []
     if ingress and new["spec"].get("type") != "LoadBalancer":
         return [forbidden("status.loadBalancer.ingress", "may only be used when `spec.type` is 'LoadBalancer'")]
-    return [error for index, point in enumerate(ingress) for error in _ingress_point(point, f"status.loadBalancer.ingress[{index}]")]
+    return [error for index, point in enumerate(ingress) for error in ingress_point(point, f"status.loadBalancer.ingress[{index}]")]
 
 
-def _ingress_point(point: Json, at: str) -> list[FieldError]:
+def ingress_point(point: Json, at: str) -> list[FieldError]:
+    """One address or name of a load balancer."""
     address, mode, name = point.get("ip", ""), point.get("ipMode"), point.get("hostname", "")
     found = ip_address(address, f"{at}.ip") if address else []
     if mode is not None and not address:

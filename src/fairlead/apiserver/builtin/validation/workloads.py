@@ -8,7 +8,7 @@ from ....objects.fielderrors import FieldError, Literal, forbidden, invalid, not
 from ....objects.gojson import encode
 from ....objects.tree import same
 from ... import names
-from . import pods
+from . import claims, pods
 from .shapes import (
     IMMUTABLE,
     annotation_names,
@@ -109,10 +109,12 @@ def _deployment_strategy(strategy: Json, at: str) -> list[FieldError]:
     return found + not_over_hundred(unavailable, f"{at}.rollingUpdate.maxUnavailable")
 
 
-def _go_strategy(kind: str, rolling: Json) -> Literal:
+def _go_strategy(kind: str, rolling: Json, members: tuple[tuple[str, Json], ...] = (("maxUnavailable", 0), ("maxSurge", 0))) -> Literal:
+    """A strategy as the server's internal struct prints it."""
     inner = "null"
     if rolling is not None:
-        inner = "{" + ",".join(f'"{name[0].upper()}{name[1:]}":{encode(value).decode()}' for name, value in rolling.items()) + "}"
+        parts = (f'"{name[0].upper()}{name[1:]}":{encode(rolling.get(name, zero)).decode()}' for name, zero in members)
+        inner = "{" + ",".join(parts) + "}"
     return Literal(f'{{"Type":{encode(kind).decode()},"RollingUpdate":{inner}}}')
 
 
@@ -235,6 +237,9 @@ def _stateful_spec(spec: Json, at: str, *, update: bool) -> list[FieldError]:
         policy = (spec.get("persistentVolumeClaimRetentionPolicy") or {}).get(name, "Retain")
         if policy not in ("Retain", "Delete"):
             found.append(not_supported(f"{at}.persistentVolumeClaimRetentionPolicy.{name}", policy, ("Retain", "Delete")))
+    if not update:
+        for index, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            found += claims.claim_spec(claim["spec"], f"{at}.volumeClaimTemplates[{index}].spec")
     found += not_negative(spec.get("replicas", 0), f"{at}.replicas") + not_negative(spec.get("minReadySeconds", 0), f"{at}.minReadySeconds")
     found += not_negative((spec.get("ordinals") or {}).get("start", 0), f"{at}.ordinals.start")
     if not update and spec.get("serviceName"):
@@ -267,7 +272,8 @@ def _stateful_strategy(strategy: Json, at: str) -> list[FieldError]:
     if kind == "OnDelete":
         return [] if rolling is None else [invalid(f"{at}.rollingUpdate", rolling, "only allowed for updateStrategy 'RollingUpdate'")]
     if kind != "RollingUpdate":
-        return [invalid(at, _go_strategy(kind, rolling), "must be 'RollingUpdate' or 'OnDelete'")]
+        shown = _go_strategy(kind, rolling, (("partition", 0), ("maxUnavailable", None)))
+        return [invalid(at, shown, "must be 'RollingUpdate' or 'OnDelete'")]
     return [] if rolling is None else not_negative(rolling.get("partition", 0), f"{at}.rollingUpdate.partition")
 
 
