@@ -20,14 +20,8 @@ _INIT_CONTAINER_ANNOTATIONS = tuple(
 )
 
 
-def _ungated(member: str) -> Callable[[Json], Json]:
-    """Drops a member that is behind a feature gate which is off by default."""
-    return lambda value: value if member not in value else {name: inner for name, inner in value.items() if name != member}
-
-
 def _pod_spec(spec: Json) -> Json:
     """serviceAccount is an old name of serviceAccountName; the new one wins, and both are shown."""
-    spec = _ungated("schedulingGroup")(spec)
     name = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if not name or (spec.get("serviceAccountName") == name and spec.get("serviceAccount") == name):
         return spec
@@ -85,9 +79,6 @@ TABLE: dict[str, Callable[[Json], Json]] = {
     "core/v1.Secret": _secret,
     "apps/v1.StatefulSetSpec": _stateful_set_spec,
     "apps/v1.DaemonSet": _daemon_set,
-    "apps/v1.RollingUpdateStatefulSetStrategy": _ungated("maxUnavailable"),
-    "core/v1.Lifecycle": _ungated("stopSignal"),
-    "core/v1.PodStatus": _ungated("nodeAllocatableResourceClaimStatuses"),
 }
 
 _EVENT_NAMES = (

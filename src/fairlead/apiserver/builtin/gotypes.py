@@ -26,6 +26,17 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 _DATA = Path(__file__).with_name("data")
+#: Members behind feature gates that are off by default: decoded, owned by who sent them, and not stored.
+_GATED = {
+    ("apps/v1.RollingUpdateStatefulSetStrategy", "maxUnavailable"),
+    ("coordination/v1.LeaseSpec", "preferredHolder"),
+    ("coordination/v1.LeaseSpec", "strategy"),
+    ("core/v1.Lifecycle", "stopSignal"),
+    ("core/v1.NodeSpec", "configSource"),
+    ("core/v1.PodSpec", "schedulingGroup"),
+    ("core/v1.PodStatus", "nodeAllocatableResourceClaimStatuses"),
+    ("storage/v1.CSIDriverSpec", "preventPodSchedulingIfMissing"),
+}
 _INT_RANGES = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 
 
@@ -254,6 +265,30 @@ class Custom(Type):
             raise DecodingRefused(at.refusal) from None
 
 
+class SchemaOr(Type):
+    """A schema, or a second form: more schemas, names, or a boolean. Its decoder is not strict, so unknown members go unreported."""
+
+    empty_is_omitted = False
+
+    def __init__(self, go_name: str, listed: str, *, boolean: bool = False) -> None:
+        self.go_name, self._listed, self._boolean = go_name, listed, boolean
+
+    def read(self, value: Json, at: _Reading) -> Json:
+        reported = len(at.unknown)
+        try:
+            if type(value) is dict:
+                return struct("apiextensions/v1.JSONSchemaProps").read(value, at)
+            if type(value) is list and self._listed:
+                return parse(self._listed).read(value, at)
+        finally:
+            del at.unknown[reported:]
+        if self._boolean:
+            if type(value) is bool:
+                return value
+            raise DecodingRefused(at.refusal or "boolean or JSON schema expected")
+        return None  # anything else decodes to nothing, without a word
+
+
 class Member(msgspec.Struct, eq=False):
     """One JSON member of a struct."""
 
@@ -263,6 +298,7 @@ class Member(msgspec.Struct, eq=False):
     place: str
     owner: str
     default: Json | Absent
+    gated: bool = False
 
     def omitted(self, value: Json) -> bool:
         """Whether the encoder leaves the member out with this value."""
@@ -302,6 +338,9 @@ class StructType(Type):
             member = members.get(name)
             if member is None:
                 at.unknown_member(name)
+                same = False
+                continue
+            if member.gated and at.stored:
                 same = False
                 continue
             stack.append(member)
@@ -412,7 +451,10 @@ def _as_it_is(value: Json) -> Json:
     return value
 
 
-_CUSTOM: dict[str, Callable[[], Custom]] = {
+_CUSTOM: dict[str, Callable[[], Type]] = {
+    "!apiextensions/v1.JSONSchemaPropsOrArray": lambda: SchemaOr("v1.JSONSchemaPropsOrArray", "[]#apiextensions/v1.JSONSchemaProps"),
+    "!apiextensions/v1.JSONSchemaPropsOrStringArray": lambda: SchemaOr("v1.JSONSchemaPropsOrStringArray", "[]string"),
+    "!apiextensions/v1.JSONSchemaPropsOrBool": lambda: SchemaOr("v1.JSONSchemaPropsOrBool", "", boolean=True),
     "!meta/v1.Time": lambda: Custom("v1.Time", _time, None),
     "!meta/v1.MicroTime": lambda: Custom("v1.MicroTime", _micro_time, None),
     "!api/resource.Quantity": lambda: Custom("resource.Quantity", _quantity, "0"),
@@ -443,7 +485,7 @@ def struct(id: str) -> StructType:
     made = _STRUCTS[id] = StructType(id, go_name)
     owner = go_name.rpartition(".")[2]
     for name, omit, go_type, place, *default in members:
-        member = Member(name, omit, parse(go_type), place or name, owner, default[0] if default else ABSENT)
+        member = Member(name, omit, parse(go_type), place or name, owner, default[0] if default else ABSENT, (id, name) in _GATED)
         made.members[name] = member
         if not omit or (omit == "e" and isinstance(member.type, (StructType, Custom))):
             made.always.append(member)

@@ -225,17 +225,6 @@ def _update_daemon_set(new: Json, old: Json) -> Json:
     return _template_generation(new, number + 1 if moved else number)
 
 
-def _ungated_driver(driver: Json) -> Json:
-    """Volume limit scaling is behind a feature gate that is off by default."""
-    return with_member(driver, "spec", with_member(driver["spec"], "preventPodSchedulingIfMissing", None))
-
-
-def _ungated_lease(lease: Json) -> Json:
-    """Coordinated leader election is behind a feature gate that is off by default."""
-    spec = {name: value for name, value in lease["spec"].items() if name not in ("strategy", "preferredHolder")}
-    return lease if len(spec) == len(lease["spec"]) else {**lease, "spec": spec}
-
-
 def _update_secret(new: Json, old: Json) -> Json:
     return new if new.get("type") else {**new, "type": old["type"]}
 
@@ -274,16 +263,14 @@ STRATEGIES: dict[tuple[str, str], Strategy] = {
     ("networking.k8s.io", "NetworkPolicy"): Strategy(generation=_SPEC),
     ("policy", "PodDisruptionBudget"): Strategy(unconditional_update=False, generation=_SPEC),
     ("autoscaling", "HorizontalPodAutoscaler"): Strategy(),
-    ("coordination.k8s.io", "Lease"): Strategy(
-        create_on_update=True, unconditional_update=False, create=_ungated_lease, update=lambda new, old: _ungated_lease(new)
-    ),
+    ("coordination.k8s.io", "Lease"): Strategy(create_on_update=True, unconditional_update=False),
     ("events.k8s.io", "Event"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "Role"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "RoleBinding"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "ClusterRole"): Strategy(create_on_update=True),
     ("rbac.authorization.k8s.io", "ClusterRoleBinding"): Strategy(create_on_update=True),
     ("storage.k8s.io", "StorageClass"): Strategy(delete_returns_object=True),
-    ("storage.k8s.io", "CSIDriver"): Strategy(unconditional_update=False, delete_returns_object=True, create=_ungated_driver),
+    ("storage.k8s.io", "CSIDriver"): Strategy(unconditional_update=False, delete_returns_object=True),
     ("storage.k8s.io", "CSINode"): Strategy(unconditional_update=False, delete_returns_object=True),
     ("storage.k8s.io", "CSIStorageCapacity"): Strategy(unconditional_update=False),
     ("storage.k8s.io", "VolumeAttachment"): Strategy(unconditional_update=False, delete_returns_object=True),

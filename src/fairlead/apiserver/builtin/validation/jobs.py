@@ -130,7 +130,8 @@ def job_update(new: Json, old: Json) -> list[FieldError]:
     elif not same(spec.get("completions"), before.get("completions")) and spec.get("completions") != spec.get("parallelism"):
         found.append(invalid("spec.completions", spec.get("completions"), "can only be modified in tandem with spec.parallelism"))
     if not same(spec.get("selector"), before.get("selector")):
-        found.append(invalid("spec.selector", selector_text(spec.get("selector") or {}), "field is immutable"))
+        selector = spec.get("selector")
+        found.append(invalid("spec.selector", None if selector is None else selector_text(selector), "field is immutable"))
     if not before.get("suspend"):
         found += immutable(spec["template"], before["template"], "spec.template")
     for name in ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy"):

@@ -272,9 +272,9 @@ def _toleration_operator(operator: str, value: str, at: str) -> list[FieldError]
 
 def pod_status(new: Json, old: Json) -> list[FieldError]:
     """A changed status."""
-    found = immutable(new["status"].get("qosClass", ""), old["status"].get("qosClass", ""), "status.qosClass")
     node = new["status"].get("nominatedNodeName")
-    return found + texts("status.nominatedNodeName", node, names.dns_subdomain(node)) if node else found
+    found = texts("status.nominatedNodeName", node, names.dns_subdomain(node)) if node else []
+    return found + immutable(new["status"].get("qosClass", ""), old["status"].get("qosClass", ""), "status.qosClass")
 
 
 # --- updates
