@@ -358,7 +358,7 @@ class _Checker:
         known = table.get(name)
         if known is None:
             if name.rpartition(".")[2] in _UNSUPPORTED or name.partition(".")[0] in _NAMESPACES:
-                raise Unsupported("this function in a CEL rule", name)
+                raise Unsupported(f"the CEL function {name}")
             if name in _FUNCTIONS or name in _METHODS:
                 return self.mismatch(name, expr.at, tuple(kind for kind, _ in checked), method=target is not None)
             return self.report(expr.at, f"undeclared reference to '{name}' (in container '')")
