@@ -49,7 +49,10 @@ def name_of(obj: Json) -> str:
 def with_metadata(obj: Json, **members: Json) -> Json:
     """The object with these members of metadata; None removes one."""
     meta = {**of(obj), **members}
-    return {**obj, "metadata": {name: value for name, value in meta.items() if value is not None}}
+    for name, value in members.items():
+        if value is None:
+            del meta[name]
+    return {**obj, "metadata": meta}
 
 
 def wiped(obj: Json) -> Json:

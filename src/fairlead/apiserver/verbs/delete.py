@@ -10,9 +10,11 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from ...objects import gojson, gotext
+from ...objects.tree import same
 from .. import crds, ownership, statuses
 from .. import options as query
 from ..metadata import FOREGROUND, ORPHAN
+from ..store import Entry as Stored
 from . import listing, writing
 from .bodies import media, not_an_object
 from .selecting import Selection
@@ -22,7 +24,6 @@ if TYPE_CHECKING:
     from ...wire import Answer
     from ..call import Call
     from ..options import DeleteOptions
-    from ..store import Entry
 
 
 _GRACEFUL = {("", "pods")}
@@ -63,7 +64,7 @@ def handle_collection(call: Call) -> Answer:
     return answer
 
 
-def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Entry, bool]:
+def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Stored, bool]:
     """The object as the delete left it, and whether it is gone."""
     entry = call.table.entries.get(key)
     if entry is None:
@@ -94,12 +95,15 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Entry, bool]:
         # A grace period of nothing is still written down before the object goes.
         entry = _marked(call, key, entry, finalizers, 0, how)
     if how.dry_run:
+        if meta.get("finalizers") and call.kind.custom:
+            # The rehearsal of an update that turns into a removal shows an object that nobody filled in.
+            return Stored({"apiVersion": call.api_version, "kind": call.kind.kind}, entry.revision, None, call.kind), False
         return entry, True
     writing.removed(call, key, entry)
     return entry, True
 
 
-def _preconditions(call: Call, entry: Entry, how: DeleteOptions) -> None:
+def _preconditions(call: Call, entry: Stored, how: DeleteOptions) -> None:
     meta = entry.obj["metadata"]
     kind, name = call.kind, meta["name"]
     if kind.key == crds.KEY:
@@ -135,7 +139,7 @@ def _finalizers(call: Call, meta: Json, how: DeleteOptions) -> list[str]:
     return current if set(wanted) == set(current) else wanted
 
 
-def _marked(call: Call, key: str, entry: Entry, finalizers: list[str], grace: int, how: DeleteOptions) -> Entry:
+def _marked(call: Call, key: str, entry: Stored, finalizers: list[str], grace: int, how: DeleteOptions) -> Stored:
     """The object with a deletion timestamp. Marking twice changes nothing."""
     meta = entry.obj["metadata"]
     changed = {**meta}
@@ -151,7 +155,7 @@ def _marked(call: Call, key: str, entry: Entry, finalizers: list[str], grace: in
     return commit_metadata(call, key, entry, changed, dry_run=how.dry_run)
 
 
-def _shortened(call: Call, key: str, entry: Entry, how: DeleteOptions) -> tuple[Entry, bool] | None:
+def _shortened(call: Call, key: str, entry: Stored, how: DeleteOptions) -> tuple[Stored, bool] | None:
     """A grace period that is running may only be made shorter; None: it is over, the object goes."""
     meta = entry.obj["metadata"]
     running = meta["deletionGracePeriodSeconds"]
@@ -166,23 +170,19 @@ def _shortened(call: Call, key: str, entry: Entry, how: DeleteOptions) -> tuple[
     return commit_metadata(call, key, entry, changed, dry_run=how.dry_run), False
 
 
-def _ended(call: Call, entry: Entry) -> Entry:
+def _ended(call: Call, entry: Stored) -> Stored:
     """The object as the answer shows it when its grace period was cut to nothing."""
-    from ..store import Entry as Stored
-
     meta = {**entry.obj["metadata"], "deletionTimestamp": _later(call, 0), "deletionGracePeriodSeconds": 0}
     return Stored({**entry.obj, "metadata": meta}, entry.revision, ownership.of(entry), entry.kind)
 
 
-def commit_metadata(call: Call, key: str, entry: Entry, meta: Json, *, dry_run: bool = False, **members: Json) -> Entry:
+def commit_metadata(call: Call, key: str, entry: Stored, meta: Json, *, dry_run: bool = False, **members: Json) -> Stored:
     """Commits changed metadata (and other members) past the rules of updates: what the server itself may write."""
-    from ..store import Entry as Stored
-
-    obj = {**entry.obj, "metadata": meta, **members}
+    obj = {**_as_written(call, entry), "metadata": meta, **members}
     managed = ownership.of(entry)
     if dry_run:
         return Stored(obj, entry.revision, managed, entry.kind)
-    if meta == entry.obj["metadata"] and all(entry.obj.get(name) == value for name, value in members.items()):
+    if same(obj, entry.obj):
         return entry
     store = call.machine.store
     revision = store.next_revision()
@@ -194,7 +194,15 @@ def commit_metadata(call: Call, key: str, entry: Entry, meta: Json, *, dry_run: 
     return after
 
 
-def _namespace_deleted(call: Call, key: str, entry: Entry, how: DeleteOptions) -> tuple[Entry, bool]:
+def _as_written(call: Call, entry: Stored) -> Json:
+    """The object as a write through the version of the request stores it, which may prune and add defaults."""
+    kind, live = call.kind, call.view(entry)
+    if not kind.custom or live is entry.obj:
+        return entry.obj
+    return live if call.version.name == kind.storage_version else kind.rules.convert(live, kind.storage_version)
+
+
+def _namespace_deleted(call: Call, key: str, entry: Stored, how: DeleteOptions) -> tuple[Stored, bool]:
     """A namespace is marked as terminating; it goes when its own finalizers and those of its metadata are gone."""
     if key in writing.IMMORTAL:
         raise statuses.forbidden("", "namespaces", key, "this namespace may not be deleted")

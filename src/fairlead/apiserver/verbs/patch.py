@@ -253,7 +253,7 @@ def _apply_body(call: Call) -> Json:
         found = _GO_NAMES[type(tree)]
         text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
-    return tree
+    return gojson.normalised(tree)  # YAML goes through JSON text, in which 1.0 is 1
 
 
 def _yaml(body: bytes) -> Json:
