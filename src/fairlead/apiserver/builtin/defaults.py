@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
-def apply(obj: Json, type: StructType) -> Json:
-    """The object with its defaults; the same object when nothing was missing."""
-    return _walk(obj, type)
+def apply(obj: Json, type: StructType, known: frozenset[int] = frozenset()) -> Json:
+    """The object with its defaults; the same object when nothing was missing. `known`: identities of values that have theirs."""
+    return _walk(obj, type, known)
 
 
-def _walk(value: Json, type: Type) -> Json:
-    if value is None or not _reaches_defaults(type):
+def _walk(value: Json, type: Type, known: frozenset[int]) -> Json:
+    if value is None or not _reaches_defaults(type) or id(value) in known:
         return value
     if isinstance(type, Pointer):
-        return _walk(value, type.target)
+        return _walk(value, type.target, known)
     if isinstance(type, List):
-        made = [_walk(member, type.item) for member in value]
+        made = [_walk(member, type.item, known) for member in value]
         return value if all(new is old for new, old in zip(made, value, strict=True)) else made
     if isinstance(type, Map):
         if type.go_name == "v1.ResourceList":
             return _changed(value, {name: quantity.rounded_up(amount) for name, amount in value.items()})
-        return _changed(value, {name: _walk(member, type.item) for name, member in value.items()})
-    return _walk_struct(value, type) if isinstance(type, StructType) else value
+        return _changed(value, {name: _walk(member, type.item, known) for name, member in value.items()})
+    return _walk_struct(value, type, known) if isinstance(type, StructType) else value
 
 
-def _walk_struct(value: Json, type: StructType) -> Json:
+def _walk_struct(value: Json, type: StructType, known: frozenset[int]) -> Json:
     own = _TABLE.get(type.id)
     if own:
         made = own(value)
@@ -51,7 +51,7 @@ def _walk_struct(value: Json, type: StructType) -> Json:
         if member.default is not ABSENT and (given is None or (given == "" and not isinstance(member.type, Pointer))):
             changes[member.name] = member.default
         elif given is not None:
-            made = _walk(given, member.type)
+            made = _walk(given, member.type, known)
             if made is not given:
                 changes[member.name] = made
     if changes:

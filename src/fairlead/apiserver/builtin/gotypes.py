@@ -43,9 +43,11 @@ _INT_RANGES = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 class _Reading:
     """One decode in progress: where it stands, what was unknown, and the first thing that did not fit."""
 
-    __slots__ = ("refusal", "stack", "stored", "unknown")
+    __slots__ = ("known", "refusal", "stack", "stored", "unknown")
 
-    def __init__(self, stored: bool = False) -> None:
+    def __init__(self, stored: bool = False, known: frozenset[int] = frozenset()) -> None:
+        #: Identities of values that went through this before and are still alive.
+        self.known = known
         #: Storage does not tell an empty list or map from none; before it, the two differ.
         self.stored = stored
         self.stack: list[Member | int | str] = []
@@ -197,6 +199,8 @@ class List(Type):
             return None
         if not value:
             return None if at.stored else value
+        if id(value) in at.known:
+            return value
         out, stack, read, same = [], at.stack, self.item.read, True
         for index, member in enumerate(value):
             stack.append(index)
@@ -223,6 +227,8 @@ class Map(Type):
             return None
         if not value:
             return None if at.stored else value
+        if id(value) in at.known:
+            return value
         out, stack, read, same = {}, at.stack, self.item.read, True
         for name, member in value.items():
             stack.append(name)
@@ -332,6 +338,8 @@ class StructType(Type):
             if value is not None:
                 at.mismatch(value, self.go_name)
             return self.zero
+        if id(value) in at.known:
+            return value
         out: dict[str, Json] = {}
         members, stack, same = self.members, at.stack, True
         for name, given in value.items():
@@ -535,12 +543,24 @@ def of_kind(group: str, version: str, kind: str) -> StructType:
     return struct(kinds()[f"{group}/{version}/{kind}"])
 
 
-def decode(obj: Json, type: StructType, *, stored: bool = False) -> tuple[Json, list[str]]:
+def identities(clean: Json, depth: int = 3) -> frozenset[int]:
+    """The identities of the objects and lists in a complete object, near its root: what a change shares with it need not be walked."""
+    found: set[int] = set()
+    level = [clean]
+    for _ in range(depth):
+        level = [
+            inner for value in level for inner in (value.values() if isinstance(value, dict) else value) if isinstance(inner, (dict, list))
+        ]
+        found.update(map(id, level))
+    return frozenset(found)
+
+
+def decode(obj: Json, type: StructType, *, stored: bool = False, known: frozenset[int] = frozenset()) -> tuple[Json, list[str]]:
     """The body after the round trip, and its unknown members; DecodingRefused when it does not fit the type.
 
-    `stored`: after the trip through storage as well.
+    `stored`: after the trip through storage as well. `known`: see `identities`.
     """
-    reading = _Reading(stored)
+    reading = _Reading(stored, known)
     decoded = type.read(obj, reading)
     if reading.refusal:
         raise DecodingRefused(reading.refusal)

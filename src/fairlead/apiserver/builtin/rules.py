@@ -42,7 +42,11 @@ class BuiltinRules(Rules):
         """The body after the round trip through the Go type."""
         if obj is clean:
             return obj, []
-        return gotypes.decode(obj, self.type)
+        return gotypes.decode(obj, self.type, known=self._known(clean))
+
+    @staticmethod
+    def _known(clean: Json | Absent) -> frozenset[int]:
+        return gotypes.identities(clean) if isinstance(clean, dict) else frozenset()
 
     def read(self, obj: Json, version: Version) -> Json:
         """Stored objects are complete; only the other view of events is made on reading."""
@@ -51,6 +55,10 @@ class BuiltinRules(Rules):
     def default(self, obj: Json) -> Json:
         """The kind's defaults, and what the internal version does to the object."""
         return defaults.apply(obj, self.type)
+
+    def redefault(self, obj: Json, clean: Json) -> Json:
+        """The same, less what is shared with a complete object."""
+        return obj if obj is clean else defaults.apply(obj, self.type, self._known(clean))
 
     def prepare_create(self, obj: Json) -> Json:
         """The object as a create stores it."""
@@ -66,12 +74,13 @@ class BuiltinRules(Rules):
             made = strategies.prepare_update(new, old, self.strategy, self.has_status)
             if self.kind == "Service" and not self.group:
                 made = allocation.prepare_update(made, old)
-        settled = self._settled(made)
+        settled = self._settled(made, old)
         return old if same(settled, old) else settled
 
-    def _settled(self, obj: Json) -> Json:
+    def _settled(self, obj: Json, old: Json | Absent = ABSENT) -> Json:
         """What was removed shows as the type's zero value, and what storage would default is there."""
-        return self.default(gotypes.decode(obj, self.type, stored=True)[0])
+        known = self._known(old)
+        return defaults.apply(gotypes.decode(obj, self.type, stored=True, known=known)[0], self.type, known)
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         """What is wrong with a new object."""
