@@ -109,7 +109,7 @@ class Canon:
             tree = json.loads(inner, parse_int=Number, parse_float=Number)
         except ValueError:
             return found[0]
-        return f"Invalid value: {json.dumps(self.tree(tree))}" if isinstance(tree, dict) else found[0]
+        return f"Invalid value: {json.dumps(self.tree(tree), sort_keys=True)}" if isinstance(tree, dict) else found[0]
 
     def _uid(self, found: re.Match[str]) -> str:
         uid = found[0]
