@@ -57,6 +57,14 @@ class History:
         status = {name: value for name, value in {**self.tree["status"], **patch}.items() if value is not None}
         return self._commit(by, status, verb="patch", content="merge", body={"status": patch}, **tags)
 
+    def locks(self, by: str, at: int, patch: dict[str, Any]) -> History:
+        """The same with the resourceVersion that was read; refused when stale."""
+        if at == self.version:
+            return self.merges(by, patch, precondition=at)
+        body = {"metadata": {"resourceVersion": str(at)}, "status": patch}
+        self.records.append(Attempt(by, self.object, "patch", "refused", "merge", "status", body, precondition=at, code=409))
+        return self
+
     def patches(self, by: str, operations: list[Any], status: dict[str, Any], **tags: Any) -> History:
         """A JSON patch and what comes of it."""
         return self._commit(by, status, verb="patch", content="json", body=operations, **tags)
@@ -65,9 +73,9 @@ class History:
         """Server-side apply and what comes of it."""
         return self._commit(by, status, verb="patch", content="apply", body={"status": applied})
 
-    def sends_nothing_new(self, by: str, times: int) -> History:
+    def sends_nothing_new(self, by: str, times: int, **tags: Any) -> History:
         """Writes that change nothing."""
-        self.records += [Attempt(by, self.object, "patch", "unchanged", content="merge", subresource="status", body={"status": {}})] * times
+        self.records += [Attempt(by, self.object, "patch", "unchanged", "merge", "status", {"status": {}}, **tags)] * times
         return self
 
     def deleted(self, by: str) -> History:
@@ -208,6 +216,16 @@ LOST = [
         ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),
     ),
     Case(
+        "abandoned in part: a locked patch comes again with only some of what was refused",
+        start(phase="A").locks("one", 1, {"count": 1}).locks("two", 1, {"phase": "B", "size": 2}).reads("two").locks("two", 2, {"size": 2}),
+        ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),
+    ),
+    Case(
+        "abandoned whole: the retry of a PUT brings back none of it",
+        start(phase="A").puts("one", 1, phase="A", count=1).puts("two", 1, phase="B").reads("two").sends_nothing_new("two", 1),
+        ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),
+    ),
+    Case(
         "wrong incarnation: the object was made anew between read and write",
         start(phase="A").deleted("maker").created("maker", phase="New").merges("one", {"phase": "Done"}),
         (
@@ -267,8 +285,8 @@ OTHERS = [
     ),
     Case(
         "stale decision: two increments that end in the same value change nothing, so the reads tell",
-        start(count=5).merges("one", {"count": 6}).merges("two", {"phase": "Counted"}, base=1, reads=(parse("status.count"),)),
-        ("STALE status.count of gadgets default/g: two decided on 5 as of 1, but it had become 6 by one before 3.",),
+        start(count=5).merges("one", {"count": 6}).sends_nothing_new("two", 1, base=1, reads=(parse("status.count"),)),
+        ("STALE status.count of gadgets default/g: two decided on 5 as of 1, but it had become 6 by one before 2.",),
     ),
     Case(
         "foreign write: the path is claimed by another",
@@ -347,7 +365,7 @@ NOTHING = [
     ),
     Case(
         "a refused write that is reconsidered after another read",
-        start(phase="A").puts("one", 1, phase="Failed").puts("two", 1, phase="Running").reads("two"),
+        start(phase="A").locks("one", 1, {"phase": "Failed"}).locks("two", 1, {"phase": "Running"}).reads("two"),
     ),
     Case(
         "a refused write that another makes",

@@ -97,13 +97,15 @@ class Checker:
             self._woken[actor] = (identity, version) if self._woken.get(actor, "") == "" else None
         elif actor in known.refused:
             for refused in known.refused[actor]:
-                refused.reconsidered = True
+                refused.reconsidered = refused.attempt.verb != "update"
         self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
 
     def _attempted(self, record: Attempt) -> None:
         known = self._object(record.object)
         if record.outcome == "unchanged":
             self._append(loops.idle(record, known))
+            if record.reads and record.base is not None:
+                self._check_reads(record, known, record.base, known.latest, known.version)
             if record.actor in known.refused:
                 meant = asserted(record, known.latest)
                 self._settle(record.object, known, record.actor, known.latest, known.latest, meant, set())
@@ -150,7 +152,7 @@ class Checker:
             self._remember_leaves(record, known, leaves)
             return
         if record.reads:
-            self._check_reads(record, known, base)
+            self._check_reads(record, known, base, record.before, record.version)
         for leaf in leaves:
             writer = known.writers.get(leaf[0]) or known.last_writer(leaf[0], leaf[1])
             if writer is not None and leaf[0] not in self._ignored and (writer.version > base or writer.actor != actor):
@@ -197,10 +199,11 @@ class Checker:
         )  # fmt: skip
         return True
 
-    def _check_reads(self, record: Commit, known: ObjectMemory, base: int) -> None:
+    def _check_reads(self, record: Commit | Attempt, known: ObjectMemory, base: int, current: Json, version: int) -> None:
+        """A write that changed nothing may be stale too: two increments that end in the same value."""
         tree = known.at(base)
         for path in record.reads or ():
-            was, now = find(tree, path), find(record.before, path)
+            was, now = find(tree, path), find(current, path)
             if tree is ABSENT or same(was, now):
                 continue
             writer = known.last_writer_within(path)
@@ -208,7 +211,7 @@ class Checker:
             self.findings.append(
                 Finding(
                     STALE_DECISION, record.object, path, victim=victim, culprit=record.actor, base=base, written=written,
-                    overwritten=record.version, was=was, lost=now, now=now,
+                    overwritten=version, was=was, lost=now, now=now,
                 )
             )  # fmt: skip
 

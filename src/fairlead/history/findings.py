@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 LOST, STALE_DECISION, FOREIGN, FIGHT, HOT_LOOP, DOUBLE, TRAVEL = (
     "lost update", "stale decision", "foreign write", "fight", "hot loop", "double creation", "time travel",
 )  # fmt: skip
-#: Findings that mean that somebody's update is not there any more; the others are bad habits and bad luck.
-LOSSES = frozenset({LOST, DOUBLE})
+#: Findings that mean that somebody's update is not there any more, or stands on something that is not; the others are bad habits.
+LOSSES = frozenset({LOST, DOUBLE, STALE_DECISION})
 
 CARRIED, COMPUTED, SELF, DROPPED, LAUNDERED, ABANDONED, INCARNATION = (
     "carried", "computed", "self", "dropped", "laundered", "abandoned", "wrong incarnation",
@@ -43,5 +43,5 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def is_loss(self) -> bool:
-        """Whether an update is gone."""
+        """Whether an update is gone, or was decided on what is gone."""
         return self.name in LOSSES

@@ -36,7 +36,8 @@ class Refused(msgspec.Struct):
     #: All that it asserted, and the part of it that would have changed something.
     values: dict[Path, Json]
     wanted: dict[Path, Json]
-    #: Whether the actor read the object again since: then what it does next is a decision, not an accident.
+    #: Whether the actor read the object again since: then what it does next is a decision. Not so for a PUT, which says nothing
+    #: about intent: who fetches and PUTs again, and leaves something out, has most likely forgotten it.
     reconsidered: bool = False
 
 

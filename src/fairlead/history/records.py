@@ -72,6 +72,9 @@ class Attempt(msgspec.Struct, frozen=True):
     body: Json = None
     precondition: int | None = None
     code: int = 0
+    #: As in a commit.
+    base: int | None = None
+    reads: tuple[Path, ...] | None = None
 
 
 Record = Commit | Observation | Attempt

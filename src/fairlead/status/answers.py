@@ -4,7 +4,7 @@
     ------                                                          -------
     200, 201                                                        STORED    the body is the new snapshot
     409; 422 of a failed test; 422 duplicate where we appended      REFUSED   nothing was written: look at the live object
-    any other 422; 400; 413; 415; 500 'too large'                   INVALID   nothing was written, and never will be
+    any other 422; 400; 413; 415; 500 'too large', 'not declared'   INVALID   nothing was written, and never will be
     404                                                             MISSING   the object, or its status subresource
     429; 503 with Retry-After                                       BUSY      not done: wait as told
     500, 502, 503, 504, no answer                                   UNKNOWN   it may have landed: look at the live object
@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 #: What the server says of a JSON patch whose test failed, and of nothing else.
 FAILED_TEST = "the server rejected our request due to an error in our request"
 _INDEX = re.compile(r"\[[^]]*\]")
-TOO_LARGE = ("request is too large", "larger than max")
+#: 500s that would come again: the object does not fit into etcd; an apply names a field that the schema lacks.
+HOPELESS = ("request is too large", "larger than max", "field not declared in schema")
 
 
 class Meaning(Enum):
@@ -68,7 +69,7 @@ def meaning(answer: Answer | Lost, appended: Sequence[str] = ()) -> Meaning:
         return Meaning.INVALID
     if code == 409:
         return Meaning.REFUSED
-    if code == 500 and any(text in str(status_of(answer).get("message")) for text in TOO_LARGE):
+    if code == 500 and any(text in str(status_of(answer).get("message")) for text in HOPELESS):
         return Meaning.INVALID
     return Meaning.UNKNOWN if code in (500, 502, 503, 504) else Meaning.REJECTED
 

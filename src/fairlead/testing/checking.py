@@ -77,7 +77,8 @@ class Watchman:
             return
         actor = who(call).actor
         content, body = _body(call)
-        self._feed(Attempt(actor, identity, route.verb, "unchanged", content=content, subresource=route.subresource, body=body))
+        told = _told(call)
+        self._feed(Attempt(actor, identity, route.verb, "unchanged", content, route.subresource, body, **told))
         self._feed(Observation(actor, identity, revision, "answer"))
 
     def refused(self, call: Call, refusal: Refusal) -> None:

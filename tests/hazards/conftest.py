@@ -1,0 +1,62 @@
+"""The two servers of the matrix: the embedded one in process, with the checker listening, and one real server for the session."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from fairlead.errors import FairleadError
+from fairlead.testing.checking import Watchman
+from fairlead.testing.hazards.place import CRD, NEWER, OLDER, Place, embedded
+from fairlead.testing.transport import HttpTransport
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A place in this process, and what the checker says of it."""
+
+    place: Place
+    watchman: Watchman
+
+
+@pytest.fixture
+def watched() -> Watched:
+    """A fresh embedded server."""
+    watchman = Watchman()
+    return Watched(embedded(watchman), watchman)
+
+
+@pytest.fixture(scope="session")
+def real_place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """One real server for all cells."""
+    if request.config.getoption("--fairlead-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    from fairlead.apiserver.real import build
+    from fairlead.apiserver.real.launch import RealServer
+
+    try:
+        binaries = build.ensure()
+    except FairleadError as error:
+        pytest.skip(f"no real kube-apiserver: {error}")
+    with RealServer(binaries=binaries) as server:
+        context = server.ssl_context()
+        place = Place(lambda actor: HttpTransport(server.url, token=server.token, context=context, user_agent=actor))
+        place.maker.create(CRD)
+        _wait_until_served(place)
+        yield place
+
+
+def _wait_until_served(place: Place) -> None:
+    deadline = time.monotonic() + 30
+    for version in (OLDER, NEWER):
+        while True:
+            try:
+                place.maker.list(version, "Gadget", namespace="default")
+                break
+            except FairleadError:
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
