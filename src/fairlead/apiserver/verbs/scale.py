@@ -253,7 +253,7 @@ def _carried_back(call: Call, parent: Managed, scaled: Managed) -> tuple[Managed
         if held.fields:
             kept[one] = held
     mine = replicas[call.api_version]
-    twice = {}
+    twice: dict[Owner, Entry] = {}
     for one, held in left.items():
         if mine and held.fields.has(("spec", "replicas")):
             key = Owner(one.manager, one.operation, call.api_version if one.api_version else "", one.subresource)

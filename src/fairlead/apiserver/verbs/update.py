@@ -57,9 +57,9 @@ _PLACES = {
 
 def _other_uid(call: Call, uid: str, held: str) -> statuses.Refusal:
     kind = call.kind
-    place = f"/{kind.group}/{kind.plural}" if kind.custom else f"/registry/{_PLACES.get(kind.key, kind.plural)}"
+    place = f"{kind.group}/{kind.plural}" if kind.custom else _PLACES.get(kind.key, kind.plural)
     text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {held}"
-    where = f"Code: 4, Key: {place}/{call.key}, ResourceVersion: 0"
+    where = f"Code: 4, Key: /registry/{place}/{call.key}, ResourceVersion: 0"
     return call.conflict(f"StorageError: invalid object, {where}, AdditionalErrorMsg: {text}")
 
 
