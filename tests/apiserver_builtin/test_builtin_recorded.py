@@ -31,6 +31,7 @@ OTHER_TEXT = {
     ("PersistentVolumeClaim updates", 3): "the refusal ends with a diff of the server's internal structs",
     ("PersistentVolumeClaim updates", 5): "the refusal ends with a diff of the server's internal structs",
     ("Job updates", 3): "the refusal shows the server's internal struct",
+    ("Job template labels must stay", 1): "the refusal shows the server's internal struct",
     ("Job labels come from its template", 1): "the refusal shows the server's internal struct",
     ("Secret tls", 0): "certificates are not parsed for warnings",
 }

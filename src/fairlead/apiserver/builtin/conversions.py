@@ -63,6 +63,21 @@ def _stateful_set_spec(spec: Json) -> Json:
     return {**spec, "volumeClaimTemplates": named}
 
 
+def _first_and_all(one: str, many: str, wrapped: Callable[[str], Json]) -> Callable[[Json], Json]:
+    """An old single member and the list that followed it: the single one wins, and both are shown."""
+
+    def convert(value: Json) -> Json:
+        single, listed = value.get(one), value.get(many)
+        if single and (not listed or listed[0] != wrapped(single)):
+            return {**value, many: [wrapped(single)]}
+        if not single and listed:
+            first = listed[0]
+            return {**value, one: first.get("ip", "") if isinstance(first, dict) else first}
+        return value
+
+    return convert
+
+
 def _daemon_set(daemons: Json) -> Json:
     """The generation of the template is an annotation in this version, always shown."""
     metadata = daemons["metadata"]
@@ -79,6 +94,8 @@ TABLE: dict[str, Callable[[Json], Json]] = {
     "core/v1.Secret": _secret,
     "apps/v1.StatefulSetSpec": _stateful_set_spec,
     "apps/v1.DaemonSet": _daemon_set,
+    "core/v1.PodStatus": _first_and_all("podIP", "podIPs", lambda address: {"ip": address}),
+    "core/v1.NodeSpec": _first_and_all("podCIDR", "podCIDRs", lambda block: block),
 }
 
 _EVENT_NAMES = (

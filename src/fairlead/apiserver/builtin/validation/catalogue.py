@@ -55,7 +55,8 @@ LIMITS: tuple[str, ...] = (
     "Cluster IPs come from 10.0.0.0/24 and node ports from 30000-32767, the lowest free one first; the real server picks at random. "
     "IPAddress objects are not made for them. Dual stack is not configured.",
     "RBAC bootstrap roles and bindings, flow control objects, and the server's own Endpoints, EndpointSlice and Lease do not exist.",
-    "Where an error shows a map or list that was sent empty, it is shown as null.",
+    "Where an error shows a map or list that was sent empty, it is shown as null; a NetworkPolicy whose only change is between an empty "
+    "list and none keeps its generation.",
     "A changed Pod or PersistentVolumeClaim is refused without the diff of internal structs that the real server appends; a changed "
     "template of a Job is shown as JSON and not as an internal struct.",
     "Of the errors about several members of one map the real server's order is random; here they are sorted.",
@@ -64,3 +65,23 @@ LIMITS: tuple[str, ...] = (
     "Pod subresources binding, eviction, exec, attach, log, portforward, proxy, resize and ephemeralcontainers, and "
     "serviceaccounts/token, are refused.",
 )
+
+
+def markdown() -> str:
+    """The page that prints both lists; `scripts/render_builtin.py` writes it."""
+    lines = [
+        "# Built-in kinds",
+        "",
+        "Written by `scripts/render_builtin.py`. Decoding, defaults, names, labels, annotations and field ownership of built-in kinds are "
+        "those of kube-apiserver 1.36.3.",
+        "The checks below are exact, text included; each is held by recorded answers of the real server. What no line names is accepted.",
+        "",
+        "| kind | what is checked |",
+        "| --- | --- |",
+        *(f"| {kind} | {'; '.join(checks)} |" for kind, checks in EXACT.items()),
+        "",
+        "## Where the embedded server differs",
+        "",
+        *(f"- {limit}" for limit in LIMITS),
+    ]
+    return "\n".join(lines) + "\n"

@@ -38,11 +38,13 @@ def _generated_selector(obj: Json) -> list[FieldError]:
     uid, name = metadata.get("uid", ""), metadata.get("name", "")
     expected = {"controller-uid": uid, "job-name": name, f"{_SUFFIXES}controller-uid": uid, f"{_SUFFIXES}job-name": name}
     given = template_labels(spec["template"]) or {}
-    found = [
-        invalid("spec.template.metadata.labels", given, f"must be '{value}'")
-        for label, value in expected.items()
-        if label in given and given[label] != value
-    ]
+    found = []
+    for label, value in expected.items():
+        where, detail = f"spec.template.metadata.labels[{label}]", f"must be '{value}'"
+        if label not in given:
+            found.append(required(where, detail))
+        elif given[label] != value:
+            found.append(invalid(where, given, detail))
     selector = spec["selector"]
     if not label_selector(selector, "") and not matches(selector, expected):
         found.append(invalid("spec.selector", selector_text(selector), "`selector` not auto-generated"))
@@ -127,7 +129,11 @@ def job_update(new: Json, old: Json) -> list[FieldError]:
     found = job(new) + _spec_with_selector(spec)
     if spec.get("completionMode") != "Indexed":
         found += immutable(spec.get("completions"), before.get("completions"), "spec.completions")
-    elif not same(spec.get("completions"), before.get("completions")) and spec.get("completions") != spec.get("parallelism"):
+    elif (
+        spec.get("completions") is not None
+        and spec["completions"] != before.get("completions")
+        and spec["completions"] != spec.get("parallelism")
+    ):
         found.append(invalid("spec.completions", spec.get("completions"), "can only be modified in tandem with spec.parallelism"))
     if not same(spec.get("selector"), before.get("selector")):
         selector = spec.get("selector")

@@ -79,6 +79,9 @@ def pod_spec(spec: Json, at: str, *, is_pod: bool) -> list[FieldError]:
         found += texts(f"{at}.priorityClassName", spec["priorityClassName"], names.dns_subdomain(spec["priorityClassName"]))
     if spec.get("runtimeClassName") is not None:
         found += texts(f"{at}.runtimeClassName", spec["runtimeClassName"], names.dns_subdomain(spec["runtimeClassName"]))
+    policy = spec.get("preemptionPolicy")
+    if policy not in (None, "PreemptLowerPriority", "Never"):
+        found.append(not_supported(f"{at}.preemptionPolicy", policy, ("PreemptLowerPriority", "Never")))
     return found + _operating_system(spec.get("os"), f"{at}.os")
 
 
@@ -270,11 +273,31 @@ def _toleration_operator(operator: str, value: str, at: str) -> list[FieldError]
     return [not_supported(at, operator, ("Equal", "Exists"))]
 
 
+_SYSTEM_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
+
+
 def pod_status(new: Json, old: Json) -> list[FieldError]:
     """A changed status."""
-    node = new["status"].get("nominatedNodeName")
-    found = texts("status.nominatedNodeName", node, names.dns_subdomain(node)) if node else []
-    return found + immutable(new["status"].get("qosClass", ""), old["status"].get("qosClass", ""), "status.qosClass")
+    status, before = new["status"], old["status"]
+    found: list[FieldError] = []
+    for index, condition in enumerate(status.get("conditions") or ()):
+        at, kind = f"status.conditions[{index}]", condition.get("type", "")
+        if condition.get("observedGeneration", 0) < 0:
+            found.append(invalid(f"{at}.observedGeneration", condition["observedGeneration"], "must be a non-negative integer"))
+        if kind not in _SYSTEM_CONDITIONS:
+            found += texts(f"{at}.Type", kind, names.qualified_name(kind))
+    node = status.get("nominatedNodeName")
+    if node and node != before.get("nominatedNodeName"):
+        found += texts("status.nominatedNodeName", node, names.dns_subdomain(node))
+        if old["spec"].get("nodeName"):
+            found.append(forbidden("status.nominatedNodeName", "may not be set on pods that are already bound to a node"))
+    if status.get("observedGeneration", 0) < 0:
+        found.append(invalid("status.observedGeneration", status["observedGeneration"], "must be a non-negative integer"))
+    found += immutable(status.get("qosClass", ""), before.get("qosClass", ""), "status.qosClass")
+    for member in ("podIPs", "hostIPs"):
+        for index, one in enumerate(status.get(member) or ()):
+            found += ip_address(one.get("ip", ""), f"status.{member}[{index}]")
+    return found
 
 
 # --- updates
@@ -297,11 +320,27 @@ def pod_update(new: Json, old: Json) -> list[FieldError]:
         return [*found, invalid("spec.activeDeadlineSeconds", deadline, "must be less than or equal to previous value")]
     if deadline is None and earlier is not None:
         found.append(invalid("spec.activeDeadlineSeconds", None, "must not update from a positive integer to nil value"))
-    if any(not any(same(one, other) for other in spec.get("tolerations") or ()) for one in before.get("tolerations") or ()):
-        found.append(forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds"))
+    found += _only_added_tolerations(spec, before)
+    held = {gate.get("name", "") for gate in before.get("schedulingGates") or ()}
+    added = {
+        gate.get("name", ""): index for index, gate in enumerate(spec.get("schedulingGates") or ()) if gate.get("name", "") not in held
+    }
+    for gate, index in added.items():
+        detail = f"only deletion is allowed, but found new scheduling gate '{gate}'"
+        found.append(forbidden(f"spec.schedulingGates[{index}].name", detail))
     if not same(_frozen(spec, before), before):
         found.append(forbidden("spec", f"pod updates may not change fields other than {_MUTABLE}"))
     return found
+
+
+def _only_added_tolerations(spec: Json, before: Json) -> list[FieldError]:
+    def timeless(toleration: Json) -> Json:
+        return {name: value for name, value in toleration.items() if name != "tolerationSeconds"}
+
+    now = [timeless(one) for one in spec.get("tolerations") or ()]
+    if any(not any(same(timeless(one), other) for other in now) for one in before.get("tolerations") or ()):
+        return [forbidden("spec.tolerations", "existing toleration can not be modified except its tolerationSeconds")]
+    return _tolerations(spec.get("tolerations"), "spec.tolerations")
 
 
 def _frozen(spec: Json, before: Json) -> Json:
