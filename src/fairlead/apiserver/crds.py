@@ -16,6 +16,8 @@ from . import custom, metadata, statuses
 from .kinds import Kind, Rules, Version
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ..objects.fielderrors import FieldError
     from ..objects.tree import Absent, Json
     from .call import Call
@@ -91,6 +93,13 @@ class DefinitionRules(Rules):
         if not same(new.get("spec"), old.get("spec")):
             new = metadata.with_metadata(new, generation=metadata.of(old).get("generation", 0) + 1)
         return _with_stored_version(new)
+
+    def warnings(self, new: Json, old: Json | None, subresource: str) -> list[str]:
+        """Formats that nobody checks, where the old definition did not have them already."""
+        if subresource:
+            return []
+        known = set(_unknown_formats(old)) if old is not None else set()
+        return [f'unrecognized format "{name}"' for name in dict.fromkeys(_unknown_formats(new)) if name not in known]
 
     def validate_create(self, obj: Json) -> list[FieldError]:
         """Everything that apiextensions says of a CRD."""
@@ -326,3 +335,28 @@ def forbid_new_instances(call: Call, name: str) -> None:
     if entry is not None and "deletionTimestamp" in entry.obj["metadata"]:
         text = "create not allowed while custom resource definition is terminating"
         raise statuses.forbidden(call.kind.group, call.kind.plural, name, text)
+
+
+def _unknown_formats(crd: Json) -> Iterator[str]:
+    """The formats in the schemas of a CRD that the server ignores."""
+    for version in (crd.get("spec") or {}).get("versions") or []:
+        schema = (version.get("schema") or {}).get("openAPIV3Schema")
+        if schema:
+            yield from _unknown_formats_below(schema)
+
+
+def _unknown_formats_below(schema: Json) -> Iterator[str]:
+    from ..objects.schema import formats
+
+    name = schema.get("format")
+    if name and not formats.effective(name, schema.get("type") or ""):
+        yield name
+    for member in ("items", "not", "additionalProperties", "additionalItems"):
+        if isinstance(schema.get(member), dict):
+            yield from _unknown_formats_below(schema[member])
+    for member in ("allOf", "anyOf", "oneOf"):
+        for below in schema.get(member) or []:
+            yield from _unknown_formats_below(below)
+    for member in ("properties", "patternProperties", "definitions"):
+        for below in (schema.get(member) or {}).values():
+            yield from _unknown_formats_below(below)

@@ -63,7 +63,7 @@ def _patched(call: Call, entry: Entry, live: Json, media_type: str, opts: Option
         tree, complaints = merge_patched(call, live, opts)
     else:
         tree, complaints = _strategic_patched(call, live, opts)
-    new = _decoded(call, tree, live, complaints, opts, _Quoted(call, live, media_type))
+    new = _decoded(call, tree, live, complaints, opts, _Quoted(call, live, media_type), known=_defaulted(entry, live))
     subresource = call.route.subresource
     new, managed = ownership.updated(call, opts, live, ownership.of(entry), new, subresource)
     return _checked(call, new), managed
@@ -152,10 +152,17 @@ def _strategic_patched(call: Call, live: Json, opts: Options) -> tuple[Json, lis
         raise (statuses.bad_request(message) if code == 400 else statuses.status(code, "", message)) from None
 
 
-def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Options, quoted: _Quoted) -> Json:
+def _defaulted(entry: Entry, live: Json) -> Json:
+    """The live object if it has the defaults of the version asked for: one that was converted has those of the stored one."""
+    return live if live is entry.obj else ABSENT
+
+
+def _decoded(
+    call: Call, tree: Json, live: Json, complaints: list[str], opts: Options, quoted: _Quoted, *, known: Json
+) -> Json:
     """The patched tree as the kind holds it; what it shares with the live object was decoded before."""
     kind = call.kind
-    if tree is live and not complaints:
+    if tree is known and not complaints:
         return tree
     if tree is not None and not isinstance(tree, dict):
         raise quoted.refused(not_an_object(tree))
@@ -174,7 +181,7 @@ def _decoded(call: Call, tree: Json, live: Json, complaints: list[str], opts: Op
         _complain(call, [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)], opts, quoted)
     if kind.custom and not new.get("apiVersion"):
         raise statuses.internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
-    return kind.rules.redefault(new, live)
+    return kind.rules.redefault(new, known)
 
 
 def _check_type_members(tree: Json, quoted: _Quoted) -> None:
@@ -211,7 +218,7 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
     patch = _apply_body(call)
     live = call.view(entry) if entry is not None else ABSENT
     new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
-    new = _settled(call, new, live)
+    new = _settled(call, new, _defaulted(entry, live) if entry is not None else ABSENT)
     _strict_yaml(call, opts)
     if entry is None:
         uid = metadata.of(new).get("uid")

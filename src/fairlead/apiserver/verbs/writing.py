@@ -68,6 +68,8 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     if existing is not None:
         deleting = "deletionTimestamp" in existing.obj["metadata"]
         raise statuses.already_exists(kind.group, kind.plural, name, generated=generated, deleting=deleting)
+    if given and opts.dry_run:
+        new = metadata.with_metadata(new, resourceVersion=given)  # a rehearsal shows it as it came
     return _stored(call, key, None, new, managed, opts)
 
 
