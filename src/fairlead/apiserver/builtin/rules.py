@@ -66,6 +66,7 @@ class BuiltinRules(Rules):
 
     def prepare_update(self, new: Json, old: Json, subresource: str) -> Json:
         """The object as an update stores it."""
+        new = self._settled(new, old)  # what is not stored moves no generation
         if subresource == "status":
             made = strategies.prepare_status_update(new, old, self.strategy)
         elif subresource == "finalize":
