@@ -241,7 +241,10 @@ def _settled(call: Call, new: Json, live: Json) -> Json:
     try:
         decoded, _ = rules.decode(new, call.version, live)
     except DecodingRefused as error:
-        raise statuses.status(500, "", str(error)) from None
+        group, slash, version = call.api_version.rpartition("/")
+        shown = f"{group}{slash or '/'}{version}, Kind={call.kind.kind}"
+        text = f"failed to convert new object (/{call.route.name}; {shown}) to proper version: "
+        raise statuses.status(500, "", f"{text}unable to convert unstructured object to {shown}: {error}") from None
     return rules.redefault(decoded, live)
 
 
