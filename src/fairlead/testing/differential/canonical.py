@@ -99,6 +99,7 @@ class Canon:
         text = _UID.sub(self._uid, text)
         text = _TIME_IN_TEXT.sub(lambda found: found[0] if found[0] == USER_TIME else "<time>", text)
         text = _VERSION_IN_TEXT.sub(lambda found: f"{found[1]}{self._rank(int(found[2]), False)}", text)
+        text = text.replace("Key: /registry/", "Key: /")  # the real server's cache and its store name one key differently
         text = _ALLOCATED.sub("<address>", text)
         return text.replace(self._namespace, "<namespace>")
 
