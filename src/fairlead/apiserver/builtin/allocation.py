@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ...objects import gotext
 from ...objects.fielderrors import invalid
 from ...objects.tree import same
 from .. import statuses
@@ -176,7 +177,11 @@ def _give_address(spec: dict[str, Json], old: Json | None, others: Callable[[], 
         if reason:
             raise _refused(service, [invalid("spec.clusterIPs", [asked], reason)])
         return
-    spec["clusterIP"] = next(f"{_PREFIX}{n}" for n in (*_DYNAMIC, *_STATIC) if f"{_PREFIX}{n}" not in taken)
+    free = next((f"{_PREFIX}{n}" for n in (*_DYNAMIC, *_STATIC) if f"{_PREFIX}{n}" not in taken), None)
+    if free is None:
+        name = gotext.quoted(service["metadata"].get("name", ""))
+        raise statuses.internal_error(f"failed to allocate a serviceIP for Service {name}: range is full")
+    spec["clusterIP"] = free
     spec["clusterIPs"] = [spec["clusterIP"]]
 
 
@@ -195,7 +200,10 @@ def _give_ports(spec: dict[str, Json], old: Json | None, others: Callable[[], It
         if number in asked and number in taken:
             raise _refused(service, [invalid(f"spec.ports[{index}].nodePort", number, "provided port is already allocated")])
     free = (number for number in (*_PORTS[86:], *_PORTS[:86]) if number not in taken | _node_ports(spec))
-    _fill_ports(spec, free)
+    try:
+        _fill_ports(spec, free)
+    except StopIteration:
+        raise statuses.internal_error("failed to allocate a nodePort: range is full") from None
 
 
 def _fill_ports(spec: dict[str, Json], free: Iterator[int]) -> None:
