@@ -43,13 +43,14 @@ def _chance() -> float:
 
 def _settings(
     field_manager: str, strategy: Strategy, keys: Mapping[str, Sequence[str]] | None, budget: Budget | None, timeout: float | None,
-    now: Callable[[], str] | None, chance: Callable[[], float] | None,
+    now: Callable[[], str] | None, chance: Callable[[], float] | None, seconds: Callable[[], float] | None,
 ) -> Settings:  # fmt: skip
     from .conversation import Budget
 
     return Settings(
         field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
-        budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance, seconds=time.monotonic,
+        budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance,
+        seconds=seconds or time.monotonic,
     )  # fmt: skip
 
 
@@ -69,8 +70,9 @@ class _Writer:
         timeout: float | None = 30.0,
         now: Callable[[], str] | None = None,
         chance: Callable[[], float] | None = None,
+        seconds: Callable[[], float] | None = None,
     ) -> None:
-        self._core = Core(_settings(field_manager, strategy, keys, budget, timeout, now, chance), claims, registry, hooks)
+        self._core = Core(_settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds), claims, registry, hooks)
 
     def _open(self, obj: Any, guard: Sequence[str] = ()) -> Open:
         tree, lossy = self._plain(obj)

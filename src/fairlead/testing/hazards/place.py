@@ -112,7 +112,12 @@ def _status(**more: Any) -> Any:
     properties = {
         "phase": _TEXT, "message": _TEXT, "count": _NUMBER, "observedGeneration": _NUMBER, "lastPlan": _TEXT,
         "plan": {"type": "object", "properties": {"id": _TEXT, "steps": _NUMBER}},
-        "references": {"type": "array", "items": _TEXT}, "conditions": conditions, **more,
+        "references": {"type": "array", "items": _TEXT}, "conditions": conditions,
+        "marks": {
+            "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"],
+            "items": {"type": "object", "required": ["name"], "properties": {"name": _TEXT, "mark": _TEXT}},
+        },
+        **more,
     }  # fmt: skip
     return {"type": "object", "properties": properties}
 
