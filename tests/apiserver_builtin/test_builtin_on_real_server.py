@@ -54,11 +54,15 @@ def test_recorded_answers_are_current(real: Any, file: pathlib.Path) -> None:
     recorder = script("record_builtin")
     server = recorder.Server(real.url, real.token)
     for number, case in enumerate(json.loads(file.read_text())):
-        namespace = f"again-{file.stem}-{number}"
-        made = {"metadata": {"name": namespace}}
-        server.send("POST", "/api/v1/namespaces", "application/json", json.dumps(made).encode())
-        for step, answer in zip(case["steps"], recorder.run(case, namespace, server.send), strict=True):
-            assert without_versions(answer) == without_versions(step["answer"]), case["id"]
+        wanted = [without_versions(step["answer"]) for step in case["steps"]]
+        for attempt in range(3):  # admission reads from caches that may lag behind the step before
+            namespace = f"again{attempt}-{file.stem}-{number}"
+            made = {"metadata": {"name": namespace}}
+            server.send("POST", "/api/v1/namespaces", "application/json", json.dumps(made).encode())
+            found = [without_versions(answer) for answer in recorder.run(case, namespace, server.send)]
+            if found == wanted:
+                break
+        assert found == wanted, case["id"]
 
 
 def without_versions(answer: Any) -> Any:
