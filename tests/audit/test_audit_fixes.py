@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
+
 from fairlead.audit import audit
 from fairlead.audit.config import Config
 from fairlead.audit.fixes import mend
@@ -40,7 +41,11 @@ def test_a_plain_base_gets_the_lock(tmp_path: Path) -> None:
 def test_a_swallowed_error_makes_the_lock_unsafe(tmp_path: Path) -> None:
     """Where nobody would see the conflict, only --unsafe adds the lock."""
     path = copied(tmp_path, "go", "FL009", "bad.go")
-    path.write_text(path.read_text().replace("client.MergeFromWithOptions(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})", "client.MergeFrom(gadget.DeepCopy())"))
+    path.write_text(
+        path.read_text().replace(
+            "client.MergeFromWithOptions(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})", "client.MergeFrom(gadget.DeepCopy())"
+        )
+    )
     before = path.read_text()
     assert mended(path).count("MergeFromWithOptimisticLock") == 0
     assert path.read_text() == before
@@ -96,7 +101,9 @@ def test_mended_source_compiles(tmp_path: Path) -> None:
     )
     mend(audit([str(work)], NO_CACHE))
     assert "MergeFromWithOptimisticLock{}" in (work / "gadget.go").read_text()
-    vetted = subprocess.run(["go", "vet", "./..."], cwd=work, capture_output=True, text=True, check=False, env={**_environment(), "GOFLAGS": "-mod=mod"})
+    vetted = subprocess.run(
+        ["go", "vet", "./..."], cwd=work, capture_output=True, text=True, check=False, env={**_environment(), "GOFLAGS": "-mod=mod"}
+    )
     assert vetted.returncode == 0, vetted.stderr
 
 

@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+
 from fairlead.audit import audit
 from fairlead.audit.config import Config
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import jsonschema
 import pytest
+
 from fairlead.audit import audit
 from fairlead.audit.config import Config, ConfigError
 from fairlead.audit.explain import explain
@@ -31,10 +32,24 @@ def test_json_has_every_field_of_a_site_by_name(report: Report) -> None:
     assert sorted(content) == ["findings", "sites", "summary"]
     assert list(content["sites"][0])[: len(SITE_NAMES)] == SITE_NAMES
     assert content["sites"][0] == {
-        "file": "bad.go", "line": 49, "function": "GadgetReconciler.Reconcile", "controller": "GadgetReconciler", "kind": "Gadget", "ownership": "own",
-        "target": "status", "verb": "merge-patch", "base": "bad.go:47", "verdict": "fix", "rules": ["FL002", "FL003"],
-        "reason": content["sites"][0]["reason"], "via": "merge-patch", "helper": "", "fields": ["conditions"], "api": content["sites"][0]["api"], "language": "go",
-    }  # fmt: skip
+        "file": "bad.go",
+        "line": 49,
+        "function": "GadgetReconciler.Reconcile",
+        "controller": "GadgetReconciler",
+        "kind": "Gadget",
+        "ownership": "own",
+        "target": "status",
+        "verb": "merge-patch",
+        "base": "bad.go:47",
+        "verdict": "fix",
+        "rules": ["FL002", "FL003"],
+        "reason": content["sites"][0]["reason"],
+        "via": "merge-patch",
+        "helper": "",
+        "fields": ["conditions"],
+        "api": content["sites"][0]["api"],
+        "language": "go",
+    }
     assert content["summary"]["by_verb"] == {"merge-patch": 1, "merge-patch-locked": 1}
 
 

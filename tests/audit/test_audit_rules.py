@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from fairlead.audit import audit
 from fairlead.audit.config import Config
 from fairlead.audit.rules import SLUGS, page_of, rules, slug_of
@@ -19,13 +20,21 @@ def codes_in(path: Path) -> set[str]:
     return {finding.code for finding in report.findings if finding.severity != "note"}
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("bad")], ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.stem.startswith("bad")],
+    ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}",
+)
 def test_a_bad_fixture_is_flagged_by_its_rule(path: Path) -> None:
     """The rule whose directory the fixture is in finds something in it."""
     assert path.parent.name in codes_in(path)
 
 
-@pytest.mark.parametrize("path", [path for path in FILES if path.stem.startswith("good")], ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize(
+    "path",
+    [path for path in FILES if path.stem.startswith("good")],
+    ids=lambda path: f"{path.parent.parent.name}-{path.parent.name}-{path.stem}",
+)
 def test_a_good_fixture_is_left_alone_by_its_rule(path: Path) -> None:
     """The rule whose directory the fixture is in finds nothing in it."""
     assert path.parent.name not in codes_in(path)

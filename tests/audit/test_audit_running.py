@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 import typer
+from typer.testing import CliRunner
+
 from fairlead.audit import audit
 from fairlead.audit.cache import Cache
 from fairlead.audit.config import Config, ConfigError, load
 from fairlead.cli.audit import register
-from typer.testing import CliRunner
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NO_CACHE = Config(cache=False)
@@ -96,7 +97,10 @@ def test_a_baseline_lets_old_findings_pass_and_new_ones_not(command: CliRunner, 
     path.write_text((FIXTURES / "go" / "FL001" / "bad.go").read_text())
     assert run(command, str(path), "--write-baseline", "known.json")[0] == 0
     assert run(command, str(path), "--baseline", "known.json")[0] == 0
-    path.write_text(path.read_text() + "\nfunc (r *GadgetReconciler) second(ctx context.Context, gadget *Gadget) error {\n\treturn r.Status().Update(ctx, gadget)\n}\n")
+    path.write_text(
+        path.read_text()
+        + "\nfunc (r *GadgetReconciler) second(ctx context.Context, gadget *Gadget) error {\n\treturn r.Status().Update(ctx, gadget)\n}\n"
+    )
     code, output = run(command, str(path), "--baseline", "known.json")
     assert code == 1
     assert "1 findings, 1 in the baseline" in output
@@ -130,7 +134,9 @@ def test_a_bad_configuration_names_the_key(tmp_path: Path, content: str, words: 
 def test_a_reason_is_kept_with_the_site() -> None:
     """An allowed site is ok, and its reason is the suppression's."""
     report = audit([str(FIXTURES / "go" / "FL015" / "good.go")], NO_CACHE)
-    assert [(str(site.verdict), site.reason) for site in report.facts.sites] == [("ok", "allowed: sole writer, and the object was created a line above")]
+    assert [(str(site.verdict), site.reason) for site in report.facts.sites] == [
+        ("ok", "allowed: sole writer, and the object was created a line above")
+    ]
 
 
 def test_a_role_given_by_path_grants(tmp_path: Path) -> None:
@@ -138,7 +144,8 @@ def test_a_role_given_by_path_grants(tmp_path: Path) -> None:
     role = tmp_path / "role.yaml"
     role.write_text(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: manager}\nrules:\n"
-        "- apiGroups: [example.io]\n  resources: [gadgets/status]\n  verbs: [update]\n- apiGroups: [example.io]\n  resources: [configs/status]\n  verbs: [patch]\n"
+        "- apiGroups: [example.io]\n  resources: [gadgets/status]\n  verbs: [update]\n- apiGroups: [example.io]\n  "
+        "resources: [configs/status]\n  verbs: [patch]\n"
     )
     report = audit([str(FIXTURES / "go" / "FL004" / "good.go")], Config(cache=False, roles=(str(role),)))
     said = {finding.code: finding.message for finding in report.findings}
@@ -153,7 +160,9 @@ def test_an_aggregated_role_that_does_not_change_is_said(tmp_path: Path) -> None
         source = (FIXTURES / "go" / "FL013" / "bad.go").read_text().replace("package controllers", f"package {name}")
         (tmp_path / name / "c.go").write_text(source if marker == "gadgets" else "")
     report = audit([str(tmp_path)], NO_CACHE)
-    assert any("the aggregated role does not change: two/c.go:" in finding.message for finding in report.findings if finding.code == "FL013")
+    assert any(
+        "the aggregated role does not change: two/c.go:" in finding.message for finding in report.findings if finding.code == "FL013"
+    )
 
 
 def test_bad_input_is_skipped_with_a_line_that_says_why(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The baseline: findings that were there when the auditor was adopted. They are shown as such and do not fail the run.
 
-Called by the command line. A finding is known again by its fingerprint, which no moved line changes; when a place has more findings of one fingerprint than
+Called by the command line. A finding is known again by its fingerprint, which no moved line changes; when a place has more findings of
+one fingerprint than
 the baseline, the new ones count.
 """
 
@@ -34,7 +35,8 @@ def apply(report: Report, path: str) -> None:
 
 def write(report: Report, path: str) -> int:
     entries = [
-        {"code": finding.code, "file": finding.places[0].file, "fingerprint": finding.fingerprint, "message": finding.message} for finding in report.findings
+        {"code": finding.code, "file": finding.places[0].file, "fingerprint": finding.fingerprint, "message": finding.message}
+        for finding in report.findings
     ]
     with open(path, "w", encoding="utf-8") as handle:
         json.dump({"version": 1, "findings": entries}, handle, indent=2)

@@ -1,6 +1,7 @@
 """The index cache: lowered facts of a file, by the hash of its bytes. One file per audited root, in the user's cache directory.
 
-Called by `golang.load`. Facts depend on nothing but the file's bytes and the version of the lowering, so an entry is never stale. A cache that cannot be read or written is
+Called by `golang.load`. Facts depend on nothing but the file's bytes and the version of the lowering, so an entry is never stale. A
+cache that cannot be read or written is
 no cache: the audit goes on without it.
 """
 

@@ -33,7 +33,17 @@ class Config:
     processes: int = 2
 
 
-_KINDS: dict[str, type] = {"policy": str, "select": list, "ignore": list, "exclude": list, "roles": list, "baseline": str, "tests": bool, "generated": bool, "cache": bool}
+_KINDS: dict[str, type] = {
+    "policy": str,
+    "select": list,
+    "ignore": list,
+    "exclude": list,
+    "roles": list,
+    "baseline": str,
+    "tests": bool,
+    "generated": bool,
+    "cache": bool,
+}
 
 
 def find(start: str) -> str:

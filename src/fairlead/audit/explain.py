@@ -1,6 +1,7 @@
 """From finding to proof: a pytest that plays the interleaving of one finding on the `apiserver` fixture.
 
-Called by `fairlead audit --explain N`. The test asserts that nothing is lost, so it fails as long as the writer writes as the finding says, and passes once it is mended.
+Called by `fairlead audit --explain N`. The test asserts that nothing is lost, so it fails as long as the writer writes as the finding
+says, and passes once it is mended.
 """
 
 from __future__ import annotations
@@ -78,16 +79,29 @@ def _test(finding: Finding) -> str:
     listed = site.lists[0] if site.lists else ""
     way = str(site.way)
     values = {
-        "code": finding.code, "slug": finding.slug, "message": finding.message, "place": site.place, "writer": writer, "rival": rival, "kind": kind,
-        "file": f"test_{finding.code.lower()}_{kind.lower()}.py", "plural": _plural(kind), "singular": kind.lower(), "writer_name": _name(writer, "first"),
-        "rival_name": _name(rival, "second"), "way": way, "test_name": f"{finding.code.lower()}_{_name(kind, 'thing')}",
-    }  # fmt: skip
+        "code": finding.code,
+        "slug": finding.slug,
+        "message": finding.message,
+        "place": site.place,
+        "writer": writer,
+        "rival": rival,
+        "kind": kind,
+        "file": f"test_{finding.code.lower()}_{kind.lower()}.py",
+        "plural": _plural(kind),
+        "singular": kind.lower(),
+        "writer_name": _name(writer, "first"),
+        "rival_name": _name(rival, "second"),
+        "way": way,
+        "test_name": f"{finding.code.lower()}_{_name(kind, 'thing')}",
+    }
     if values["writer_name"] == values["rival_name"]:
         values["rival_name"] += "_again"
     if listed:
         values["theirs"] = f'{{"{listed}": [*seen.get("status", {{}}).get("{listed}", []), {_entry(listed, "Theirs")}]}}'
         values["body"] = _body(way, f'{{"{listed}": [*seen.get("status", {{}}).get("{listed}", []), {_entry(listed, "Mine")}]}}')
-        values["checks"] = _check(f'{_entry(listed, "Theirs")} in status["{listed}"]', rival, listed) + _check(f'{_entry(listed, "Mine")} in status["{listed}"]', writer, listed)
+        values["checks"] = _check(f'{_entry(listed, "Theirs")} in status["{listed}"]', rival, listed) + _check(
+            f'{_entry(listed, "Mine")} in status["{listed}"]', writer, listed
+        )
     elif way in ("merge-patch", "ssa"):
         values["theirs"] = f'{{"{field}": "theirs"}}'
         values["body"] = _body(way, f'{{"{field}": "mine"}} if "{field}" not in seen.get("status", {{}}) else {{}}')
@@ -95,7 +109,9 @@ def _test(finding: Finding) -> str:
     else:
         values["theirs"] = '{"theirs": "stored"}'
         values["body"] = _body(way, f'{{**seen.get("status", {{}}), "{field}": "mine"}}')
-        values["checks"] = _check('status["theirs"] == "stored"', rival, "theirs") + _check(f'status.get("{field}") == "mine"', writer, field)
+        values["checks"] = _check('status["theirs"] == "stored"', rival, "theirs") + _check(
+            f'status.get("{field}") == "mine"', writer, field
+        )
     values["call"] = _call(finding, values["writer_name"])
     return _TEMPLATE.format(**values)
 
@@ -104,15 +120,26 @@ def _body(way: str, status: str) -> str:
     if way == "update":
         return f'    client.replace({{**seen, "status": {status}}}, subresource="status")\n'
     if way == "merge-patch-locked":
-        return f'    version = seen["metadata"]["resourceVersion"]\n    client.patch(seen, {{"metadata": {{"resourceVersion": version}}, "status": {status}}}, type="merge", subresource="status")\n'
+        return (
+            '    version = seen["metadata"]["resourceVersion"]\n'
+            f'    body = {{"metadata": {{"resourceVersion": version}}, "status": {status}}}\n'
+            '    client.patch(seen, body, type="merge", subresource="status")\n'
+        )
     if way == "ssa":
-        return f'    body = {{"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {{"name": seen["metadata"]["name"]}}, "status": {status}}}\n    client.patch(seen, body, type="apply", subresource="status", field_manager="first", force=True)\n'
+        return (
+            '    body = {"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {"name": seen["metadata"]["name"]}, '
+            f'"status": {status}}}\n'
+            '    client.patch(seen, body, type="apply", subresource="status", field_manager="first", force=True)\n'
+        )
     return f'    client.patch(seen, {{"status": {status}}}, type="merge", subresource="status")\n'
 
 
 def _call(finding: Finding, name: str) -> str:
     if finding.code == "FL009":
-        return f"try:\n        {name}(client, seen)\n    except Exception as problem:                # swallowed, as the finding says\n        print(problem)"
+        return (
+            f"try:\n        {name}(client, seen)\n    except Exception as problem:                # swallowed, as the "
+            f"finding says\n        print(problem)"
+        )
     return f"{name}(client, seen)"
 
 

@@ -1,6 +1,7 @@
 """Mending source: small edits at known places, everything else byte for byte as it was.
 
-Called by the command line. Safe fixes change no behaviour but the one that the rule is about; unsafe ones may make an error visible that nobody handles yet. What
+Called by the command line. Safe fixes change no behaviour but the one that the rule is about; unsafe ones may make an error visible that
+nobody handles yet. What
 is written stays formatted as gofmt would, and a second run finds nothing more to mend.
 """
 
@@ -158,7 +159,12 @@ def _content_type(edits: _Edits, line: int) -> None:
     except (SyntaxError, ValueError):
         return
     for node in ast.walk(tree):
-        if not isinstance(node, ast.Call) or node.lineno != line or not isinstance(node.func, ast.Attribute) or not node.func.attr.startswith("patch_"):
+        if (
+            not isinstance(node, ast.Call)
+            or node.lineno != line
+            or not isinstance(node.func, ast.Attribute)
+            or not node.func.attr.startswith("patch_")
+        ):
             continue
         body = b"json-patch" if _is_list(node) else b"merge-patch"
         text = b'_content_type="application/' + body + b'+json"'

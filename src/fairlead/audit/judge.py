@@ -1,6 +1,7 @@
 """From facts to findings and verdicts: runs the rules, honours suppressions and the baseline, and says a reason for every site.
 
-Called by `run`. The verdict of a site is the worst of its findings; a write that is not of status is out of scope, because its invariants are others.
+Called by `run`. The verdict of a site is the worst of its findings; a write that is not of status is out of scope, because its
+invariants are others.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """What RBAC grants: kubebuilder markers in Go comments, and Role and ClusterRole documents given by path.
 
-Called by `run`. Only what a rule needs is kept: resource, verbs, place. A YAML file that does not parse is skipped with a line that says so.
+Called by `run`. Only what a rule needs is kept: resource, verbs, place. A YAML file that does not parse is skipped with a line that says
+so.
 """
 
 from __future__ import annotations
@@ -27,8 +28,10 @@ def markers(path: str, source: bytes) -> list[Grant]:
         verbs = tuple(_list(values.get("verbs", "")))
         line = source.count(b"\n", 0, match.start()) + 1
         for group in _list(values.get("groups", "")) or [""]:
-            for resource in _list(values.get("resources", "")):
-                out.append(Grant(path, line, group, resource.lower(), verbs, True, text, (match.start(), match.end())))
+            span = (match.start(), match.end())
+            out.extend(
+                Grant(path, line, group, resource.lower(), verbs, True, text, span) for resource in _list(values.get("resources", ""))
+            )
     return out
 
 
@@ -38,7 +41,7 @@ def _split(text: str) -> list[str]:
 
 
 def _list(text: str) -> list[str]:
-    return [item.strip().strip("\"'") for item in re.split(r"[;,]", text.strip().strip("{}").strip("\"")) if item.strip()]
+    return [item.strip().strip("\"'") for item in re.split(r"[;,]", text.strip().strip("{}").strip('"')) if item.strip()]
 
 
 def roles(sources: Sources) -> tuple[list[Grant], list[Skipped]]:

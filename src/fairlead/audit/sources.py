@@ -1,6 +1,7 @@
 """Which files are read, and why others are not.
 
-Called by `run`. Walks the given paths without following a link twice, leaves out vendored trees, tests and generated code (unless asked for), and says in one line
+Called by `run`. Walks the given paths without following a link twice, leaves out vendored trees, tests and generated code (unless asked
+for), and says in one line
 each what was skipped because it could not be read. It never raises for a bad file.
 """
 
@@ -143,7 +144,7 @@ def is_test(relative: str) -> bool:
     """Test code by Go's and Python's own conventions."""
     parts = relative.split(os.sep)
     name = parts[-1]
-    if name.endswith("_test.go") or name.startswith("test_") or name.endswith("_test.py") or name == "conftest.py":
+    if name.endswith(("_test.go", "_test.py")) or name.startswith("test_") or name == "conftest.py":
         return True
     return any(part in _TESTS for part in parts[:-1])
 
@@ -174,7 +175,12 @@ def _modules_above(root: str, sources: Sources) -> None:
 def _roles(path: str, sources: Sources) -> None:
     paths = [path]
     if os.path.isdir(path):
-        paths = [os.path.join(directory, name) for directory, _, names in os.walk(path) for name in sorted(names) if name.endswith((".yaml", ".yml"))]
+        paths = [
+            os.path.join(directory, name)
+            for directory, _, names in os.walk(path)
+            for name in sorted(names)
+            if name.endswith((".yaml", ".yml"))
+        ]
     for one in paths:
         try:
             with open(one, "rb") as handle:

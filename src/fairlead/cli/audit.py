@@ -1,4 +1,5 @@
-"""`fairlead audit` and `fairlead rules`: parsing and exit codes. 0 nothing found, 1 findings, 2 nothing could be read or the arguments cannot be used.
+"""`fairlead audit` and `fairlead rules`: parsing and exit codes. 0 nothing found, 1 findings, 2 nothing could be read or the arguments
+cannot be used.
 
 Called by the command line's front door, which hands it the application. It decides nothing about findings: `fairlead.audit` does.
 """
@@ -27,7 +28,10 @@ def register(app: typer.Typer) -> None:
 def audit(
     paths: Annotated[list[str], typer.Argument(help="Files or directories to audit.")] = ["."],  # noqa: B006 - typer reads the default
     form: Annotated[str, typer.Option("--format", help=f"How to print: {_FORMATS}.")] = "text",
-    policy: Annotated[str | None, typer.Option(help="locked: every status patch carries a resourceVersion. disjoint: plain merge patches of own fields are fine.")] = None,
+    policy: Annotated[
+        str | None,
+        typer.Option(help="locked: every status patch carries a resourceVersion. disjoint: plain merge patches of own fields are fine."),
+    ] = None,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended safely.")] = False,
     unsafe: Annotated[bool, typer.Option("--unsafe", help="With --fix: mend more, where behaviour may change.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")] = False,
@@ -48,12 +52,21 @@ def audit(
     from fairlead.errors import FairleadError
 
     arguments: dict[str, Any] = {
-        "policy": policy, "select": _codes(select), "ignore": _codes(ignore), "baseline": baseline, "roles": tuple(role or ()) or None,
-        "exclude": tuple(exclude or ()) or None, "tests": tests or None, "generated": generated or None, "cache": False if no_cache else None,
-    }  # fmt: skip
+        "policy": policy,
+        "select": _codes(select),
+        "ignore": _codes(ignore),
+        "baseline": baseline,
+        "roles": tuple(role or ()) or None,
+        "exclude": tuple(exclude or ()) or None,
+        "tests": tests or None,
+        "generated": generated or None,
+        "cache": False if no_cache else None,
+    }
     try:
         config = _config(paths, config_file, arguments)
-        code = _audit(paths, form, config, fix=fix or diff, unsafe=unsafe, diff=diff, explain=explain, write_baseline=write_baseline, output=output)
+        code = _audit(
+            paths, form, config, fix=fix or diff, unsafe=unsafe, diff=diff, explain=explain, write_baseline=write_baseline, output=output
+        )
     except FairleadError as problem:
         typer.echo(f"fairlead audit: {problem}", err=True)
         code = 2
@@ -88,7 +101,16 @@ def _config(paths: list[str], config_file: str | None, arguments: dict[str, Any]
 
 
 def _audit(
-    paths: list[str], form: str, config: Config, *, fix: bool, unsafe: bool, diff: bool, explain: int | None, write_baseline: str | None, output: str | None
+    paths: list[str],
+    form: str,
+    config: Config,
+    *,
+    fix: bool,
+    unsafe: bool,
+    diff: bool,
+    explain: int | None,
+    write_baseline: str | None,
+    output: str | None,
 ) -> int:
     from fairlead.audit import baseline as baselines
     from fairlead.audit.config import ConfigError

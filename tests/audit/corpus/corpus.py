@@ -2,8 +2,10 @@
 
     python tests/audit/corpus/corpus.py [--held-out] [--markdown] [project...]
 
-Each `*.jsonl` here starts with a line that names a Go module and its version; every other line is one status write as a person read it in that source: file, line,
-function, verb, target, kind, ownership, and the rules that rightly object to it. A project is downloaded by name with `go mod download` and audited; what the auditor
+Each `*.jsonl` here starts with a line that names a Go module and its version; every other line is one status write as a person read it
+in that source: file, line,
+function, verb, target, kind, ownership, and the rules that rightly object to it. A project is downloaded by name with `go mod download`
+and audited; what the auditor
 says is compared line by line. A label whose verb is `helper` counts as found only as a helper.
 """
 
@@ -70,7 +72,9 @@ def projects() -> dict[str, dict[str, Any]]:
 def download(module: str, version: str) -> str:
     """The directory of a module, downloaded when it is not there yet; empty when it cannot be had."""
     try:
-        answer = subprocess.run(["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True, check=False, timeout=600)
+        answer = subprocess.run(
+            ["go", "mod", "download", "-json", f"{module}@{version}"], capture_output=True, text=True, check=False, timeout=600
+        )
         return str(json.loads(answer.stdout).get("Dir", ""))
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return ""
@@ -91,7 +95,9 @@ def score(name: str, project: dict[str, Any], directory: str) -> Score:
             said, wanted = str(getattr(site, aspect)), label[aspect]
             result.right[aspect] += said == wanted
             if said != wanted:
-                result.problems.append(f"{name}: {place[0]}:{place[1]} {aspect} is {wanted or 'unknown'}, the auditor says {said or 'unknown'}")
+                result.problems.append(
+                    f"{name}: {place[0]}:{place[1]} {aspect} is {wanted or 'unknown'}, the auditor says {said or 'unknown'}"
+                )
     for place, site in sites.items():
         if site.target == "status" and place not in labelled:
             result.extra += 1

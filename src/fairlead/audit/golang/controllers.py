@@ -1,6 +1,7 @@
 """Who runs a function, and whose kind a write touches.
 
-Called by `frontend`. A controller is a type whose setup says For(&Kind{}); where nothing says so (client-go style), a type named after what it does, and its own kind is
+Called by `frontend`. A controller is a type whose setup says For(&Kind{}); where nothing says so (client-go style), a type named after
+what it does, and its own kind is
 read from its name or its package. A function belongs to its receiver's controller, else to the only controller that reaches it by calls.
 """
 
@@ -185,10 +186,33 @@ class Controllers:
             return Ownership.CHILD
         if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
             return Ownership.OWN
-        if key and self._runs(key):
-            if others or (str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN)):
-                return Ownership.FOREIGN
+        built_in = str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN)
+        if key and (others or built_in) and self._runs(key):
+            return Ownership.FOREIGN
         return Ownership.UNKNOWN
+
+    def claim(self, sites: list[tuple[Site, str]]) -> None:
+        """A kind of the project that no setup claims, and whose status one controller alone writes, is that controller's own."""
+        writers: dict[tuple[str, str], set[str]] = {}
+        for site, key in sites:
+            if str(site.target) == "status" and site.kind and site.ownership == Ownership.UNKNOWN:
+                writers.setdefault((site.api, site.kind), set()).add(key)
+        claimed = {kind for controller in self.by_key.values() for kind in controller.own}
+        for site, key in sites:
+            alone = writers.get((site.api, site.kind), set()) == {key}
+            set_up = self.by_key.get(key)
+            if (
+                alone
+                and key
+                and not (set_up and set_up.own)
+                and site.kind not in claimed
+                and self.project.package_of(site.api) is not None
+                and self._runs(key)
+            ):
+                site.ownership = Ownership.OWN
+
+    def key_of(self, func: Func) -> str:
+        return self._function.get(func.key, "")
 
     def _runs(self, key: str) -> bool:
         """Whether the type reconciles something: set up as a controller, named as one, or with a Reconcile method."""

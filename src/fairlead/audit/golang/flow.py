@@ -1,6 +1,7 @@
 """Two status writes on one path: walks a function's statements with the set of writes done so far.
 
-Called by `frontend`. Branches join, returns end a path, closures of a retry run where they stand, deferred ones at the end. The branch that handles
+Called by `frontend`. Branches join, returns end a path, closures of a retry run where they stand, deferred ones at the end. The branch
+that handles
 the failure of a write does not count that write: nothing was stored on that path.
 """
 
@@ -86,7 +87,8 @@ class _Paths:
         return then if otherwise is None else then | otherwise
 
     def _told(self, one: list[Any]) -> bool:
-        """`if written, err := write(); err != nil || written { return }`: the write says whether it wrote, and the path ends where it did."""
+        """`if written, err := write(); err != nil || written { return }`: the write says whether it wrote, and the path ends where it
+        did."""
         begun = one[1]
         if not begun or begun[0] != "=" or len(begun[1]) < 2:
             return False

@@ -1,7 +1,9 @@
 """The Go front end's conductor: from files to sites, functions with events, and controllers.
 
-Called by `audit.run`. The order: lower the files that can matter; walk the functions that call something with the name of a write; take functions that
-write what they are given as wrappers and walk their callers, until no new wrapper appears; ask callers for patches that came in as parameters;
+Called by `audit.run`. The order: lower the files that can matter; walk the functions that call something with the name of a write; take
+functions that
+write what they are given as wrappers and walk their callers, until no new wrapper appears; ask callers for patches that came in as
+parameters;
 give every function its controller and every site its ownership. It never judges.
 """
 
@@ -24,7 +26,9 @@ if TYPE_CHECKING:
 
     from fairlead.audit.golang.project import Func, GoFile, Project
 
-_WRITER_NAME = re.compile(r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*(?:update|patch|write|save|flush|apply)\w*$")
+_WRITER_NAME = re.compile(
+    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*(?:update|patch|write|save|flush|apply)\w*$"
+)
 _INTERESTING = known.WRITES | set(known.CREATE_OR)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
@@ -79,6 +83,9 @@ class GoFrontend:
         self.controllers.settle([walked for walked in self.walks.values() if walked[1].found], self._functions_by_call)
         for func, walk in self.walks.values():
             self._report(func, walk, facts)
+        self.controllers.claim(
+            [(site, self.controllers.key_of(func)) for func, walk in self.walks.values() for site in walk.found.values() if not site.inner]
+        )
         facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
         facts.controllers = self.controllers.named
         return facts
@@ -96,7 +103,15 @@ class GoFrontend:
 
     def _on_call(self, walk: Walk, call: list[Any], scope: Scope) -> Site | None:
         function = call[1]
-        name = function[2] if function[0] == "." else function[1] if function[0] == "i" else function[1][-1] if function[0] == "[" and function[1][0] == "i" else ""
+        name = (
+            function[2]
+            if function[0] == "."
+            else function[1]
+            if function[0] == "i"
+            else function[1][-1]
+            if function[0] == "[" and function[1][0] == "i"
+            else ""
+        )
         if function[0] == "[" and function[1][0] == ".":
             name = function[1][2]
         self.controllers.note(walk.func, name, call, scope)
@@ -130,11 +145,28 @@ class GoFrontend:
 
     def _site(self, func: Func, call: list[Any], raw: Raw) -> Site:
         return Site(
-            file=func.file.path, line=call[3], function=func.qualified, kind=raw.kind, target=raw.target, verb=raw.verb, column=call[5], end_line=call[6],
-            api=raw.api, subject=raw.subject, manager=raw.manager, force=raw.force, polymorphic=raw.polymorphic and not raw.kind, helper=raw.helper,
-            effective="merge-patch" if raw.helper == "patch helper" else known.CREATE_OR.get(raw.helper.split(".")[-1], "") if raw.helper else "",
-            package=func.file.package, through=raw.helper,
-        )  # fmt: skip
+            file=func.file.path,
+            line=call[3],
+            function=func.qualified,
+            kind=raw.kind,
+            target=raw.target,
+            verb=raw.verb,
+            column=call[5],
+            end_line=call[6],
+            api=raw.api,
+            subject=raw.subject,
+            manager=raw.manager,
+            force=raw.force,
+            polymorphic=raw.polymorphic and not raw.kind,
+            helper=raw.helper,
+            effective="merge-patch"
+            if raw.helper == "patch helper"
+            else known.CREATE_OR.get(raw.helper.split(".")[-1], "")
+            if raw.helper
+            else "",
+            package=func.file.package,
+            through=raw.helper,
+        )
 
     def _wrappers_of(self, call: list[Any], name: str, scope: Scope) -> list[Wrapper]:
         """The wrappers that a call may run: one for a function, every implementation for a method of an interface."""
@@ -171,7 +203,11 @@ class GoFrontend:
                 raw.kind, raw.polymorphic = "", True
         elif not raw.kind and len({site.kind for site in wrapper.sites}) > 1:
             raw.polymorphic = True
-        elif not raw.kind or (inner.kind and not raw.polymorphic and not self.writes.is_kind(raw.object_type)) or raw.object_type == ("b", "string"):
+        elif (
+            not raw.kind
+            or (inner.kind and not raw.polymorphic and not self.writes.is_kind(raw.object_type))
+            or raw.object_type == ("b", "string")
+        ):
             raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
         if not raw.kind and raw.object_type is not None and raw.object_type[0] == "s":
             raw.kind, raw.api, raw.polymorphic = self.writes.kind_of(raw.object_type[1])
@@ -242,7 +278,8 @@ class GoFrontend:
                     self._apply_patches(site, raw, found)
 
     def _refresh_helpers(self) -> None:
-        """Calls of a wrapper say what the wrapper does, now that its patches are known; writes inside a wrapper that has callers are judged through them."""
+        """Calls of a wrapper say what the wrapper does, now that its patches are known; writes inside a wrapper that has callers are
+        judged through them."""
         called: set[str] = set()
         for _ in range(3):
             for _, walk in self.walks.values():
@@ -368,7 +405,12 @@ def _fill(site: Site, walk: Walk) -> None:
     site.fields, site.lists = tuple(fields), tuple(dict.fromkeys(lists))
     if site.helper == "patch helper" and parts_changed and "Status" not in parts_changed and not _passed_further(site, walk):
         site.target = "spec" if "Spec" in parts_changed else "metadata"
-    if str(site.target) == "spec" and parts_changed and parts_changed <= {"ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"} and str(site.verb) not in ("helper", "ssa"):
+    if (
+        str(site.target) == "spec"
+        and parts_changed
+        and parts_changed <= {"ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"}
+        and str(site.verb) not in ("helper", "ssa")
+    ):
         site.target = "metadata"
 
 

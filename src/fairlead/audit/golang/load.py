@@ -1,6 +1,7 @@
 """Loading: which Go files can matter, lowered by two processes where that pays, or taken from the cache.
 
-Called by `run`. A file can matter when its bytes hold the name of a write in the shape of a call, or the setup of a controller. Everything else is lowered on
+Called by `run`. A file can matter when its bytes hold the name of a write in the shape of a call, or the setup of a controller.
+Everything else is lowered on
 demand by `project`.
 """
 
@@ -68,7 +69,9 @@ def _broken(file: GoFile) -> bool:
 
 def _is_generated(path: str, data: bytes) -> bool:
     name = path.rsplit("/", 1)[-1]
-    return name.startswith("zz_generated") or name.endswith(".pb.go") or ".generated." in name or GENERATED.search(data, 0, 3000) is not None
+    return (
+        name.startswith("zz_generated") or name.endswith(".pb.go") or ".generated." in name or GENERATED.search(data, 0, 3000) is not None
+    )
 
 
 def _lowered(sources: list[bytes], processes: int) -> list[bytes]:

@@ -38,7 +38,15 @@ class Lowering:
         return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def file(self, root: Node) -> dict[str, Any]:
-        facts: dict[str, Any] = {"package": "", "imports": [], "types": {}, "funcs": [], "vars": [], "bodies": self.bodies, "broken": root.has_error}
+        facts: dict[str, Any] = {
+            "package": "",
+            "imports": [],
+            "types": {},
+            "funcs": [],
+            "vars": [],
+            "bodies": self.bodies,
+            "broken": root.has_error,
+        }
         for node in root.named_children:
             match node.type:
                 case "package_clause":
@@ -206,11 +214,13 @@ class Lowering:
         embedded: IR = []
         for element in node.named_children:
             if element.type == "method_elem":
-                methods.append([
-                    self.text(element.child_by_field_name("name")),
-                    self.parameters(element.child_by_field_name("parameters")),
-                    self.results(element.child_by_field_name("result")),
-                ])
+                methods.append(
+                    [
+                        self.text(element.child_by_field_name("name")),
+                        self.parameters(element.child_by_field_name("parameters")),
+                        self.results(element.child_by_field_name("result")),
+                    ]
+                )
             elif element.type == "type_elem":
                 embedded.extend(self.type(child) for child in element.named_children)
         return ["I", methods, embedded]
@@ -242,7 +252,15 @@ class Lowering:
     def _assignment(self, node: Node, out: IR) -> None:
         operator = node.child_by_field_name("operator")
         word = ":=" if node.type == "short_var_declaration" else self.text(operator)
-        out.append(["=", self.exprs(node.child_by_field_name("left")), self.exprs(node.child_by_field_name("right")), word, node.start_point[0] + 1])
+        out.append(
+            [
+                "=",
+                self.exprs(node.child_by_field_name("left")),
+                self.exprs(node.child_by_field_name("right")),
+                word,
+                node.start_point[0] + 1,
+            ]
+        )
 
     def _step(self, node: Node, out: IR) -> None:
         out.append(["=", [self.expr(node.named_children[0])], [["n", "1"]], "+=", node.start_point[0] + 1])
@@ -269,15 +287,17 @@ class Lowering:
                 otherwise = self.block(alternative)
             else:
                 self.statement(alternative, otherwise)
-        out.append([
-            "if",
-            self._one(node.child_by_field_name("initializer")),
-            self.expr(node.child_by_field_name("condition")),
-            [] if consequence is None else self.block(consequence),
-            otherwise,
-            node.start_point[0] + 1,
-            node.end_point[0] + 1,
-        ])
+        out.append(
+            [
+                "if",
+                self._one(node.child_by_field_name("initializer")),
+                self.expr(node.child_by_field_name("condition")),
+                [] if consequence is None else self.block(consequence),
+                otherwise,
+                node.start_point[0] + 1,
+                node.end_point[0] + 1,
+            ]
+        )
 
     def _for(self, node: Node, out: IR) -> None:
         block = node.child_by_field_name("body")
@@ -285,18 +305,22 @@ class Lowering:
         line = node.start_point[0] + 1
         for child in node.named_children:
             if child.type == "range_clause":
-                out.append(["rng", self.exprs(child.child_by_field_name("left")), self.expr(child.child_by_field_name("right")), body, line])
+                out.append(
+                    ["rng", self.exprs(child.child_by_field_name("left")), self.expr(child.child_by_field_name("right")), body, line]
+                )
                 return
             if child.type == "for_clause":
                 condition = child.child_by_field_name("condition")
-                out.append([
-                    "for",
-                    self._one(child.child_by_field_name("initializer")),
-                    None if condition is None else self.expr(condition),
-                    self._one(child.child_by_field_name("update")),
-                    body,
-                    line,
-                ])
+                out.append(
+                    [
+                        "for",
+                        self._one(child.child_by_field_name("initializer")),
+                        None if condition is None else self.expr(condition),
+                        self._one(child.child_by_field_name("update")),
+                        body,
+                        line,
+                    ]
+                )
                 return
         condition = node.named_children[0] if len(node.named_children) > 1 and node.named_children[0].type != "comment" else None
         out.append(["for", None, None if condition is None else self.expr(condition), None, body, line])
@@ -317,14 +341,16 @@ class Lowering:
                 cases.append(self._case(child))
         alias = node.child_by_field_name("alias")
         tag = node.child_by_field_name("value")
-        out.append([
-            "sw",
-            self._one(node.child_by_field_name("initializer")),
-            None if tag is None else self.expr(tag),
-            cases,
-            node.start_point[0] + 1,
-            self.text(alias),
-        ])
+        out.append(
+            [
+                "sw",
+                self._one(node.child_by_field_name("initializer")),
+                None if tag is None else self.expr(tag),
+                cases,
+                node.start_point[0] + 1,
+                self.text(alias),
+            ]
+        )
 
     def _case(self, node: Node) -> IR:
         """[values, body, types, default]: the case's expressions, or the types of a type switch."""
@@ -387,7 +413,15 @@ class Lowering:
 
     def _call(self, node: Node) -> IR:
         function = self.expr(node.child_by_field_name("function"))
-        self.called.add(function[2] if function[0] == "." else function[1] if function[0] == "i" else function[1][-1] if function[0] == "[" and function[1][0] == "i" else "")
+        self.called.add(
+            function[2]
+            if function[0] == "."
+            else function[1]
+            if function[0] == "i"
+            else function[1][-1]
+            if function[0] == "[" and function[1][0] == "i"
+            else ""
+        )
         if function[0] == "[" and function[1][0] == ".":
             self.called.add(function[1][2])
         arguments = node.child_by_field_name("arguments")
@@ -431,17 +465,20 @@ class Lowering:
         return self.expr(inner)
 
     def _closure(self, node: Node) -> IR:
-        return ["F", [
-            "",
-            "",
-            None,
-            [],
-            self.parameters(node.child_by_field_name("parameters")),
-            self.results(node.child_by_field_name("result")),
-            self.body(node),
-            node.start_point[0] + 1,
-            node.end_point[0] + 1,
-        ]]
+        return [
+            "F",
+            [
+                "",
+                "",
+                None,
+                [],
+                self.parameters(node.child_by_field_name("parameters")),
+                self.results(node.child_by_field_name("result")),
+                self.body(node),
+                node.start_point[0] + 1,
+                node.end_point[0] + 1,
+            ],
+        ]
 
     def _index(self, node: Node) -> IR:
         return ["[", self.expr(node.child_by_field_name("operand")), self.expr(node.child_by_field_name("index"))]
@@ -477,7 +514,18 @@ class Lowering:
         return ["[", base, ["T", types[0] if types else _UNKNOWN]]
 
 
-_TYPE_NODES = {"slice_type", "map_type", "pointer_type", "channel_type", "struct_type", "array_type", "function_type", "interface_type", "generic_type", "qualified_type"}
+_TYPE_NODES = {
+    "slice_type",
+    "map_type",
+    "pointer_type",
+    "channel_type",
+    "struct_type",
+    "array_type",
+    "function_type",
+    "interface_type",
+    "generic_type",
+    "qualified_type",
+}
 
 _STATEMENTS: dict[str, Callable[[Lowering, Node, IR], None]] = {
     "short_var_declaration": Lowering._assignment,

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 _DECLARATION = re.compile(
-    rb"^(?:func (?:\((?:\w+ )?\*?(\w+)(?:\[[^\]]*\])?\) )?(\w+)|type (\w+)|(?:var|const) (\w+)|\t(\w+)(?:\[[^\n]*?\])? (?:=? ?(?:struct|interface|func|\*?[\w.\[\]]+))[^\n]*$)", re.M
+    rb"^(?:func (?:\((?:\w+ )?\*?(\w+)(?:\[[^\]]*\])?\) )?(\w+)|type (\w+)|(?:var|const) (\w+)"
+    rb"|\t(\w+)(?:\[[^\n]*?\])? (?:=? ?(?:struct|interface|func|\*?[\w.\[\]]+))[^\n]*$)",
+    re.M,
 )
 _GROUP = re.compile(rb"^(?:type|var|const) \($", re.M)
 _PACKAGE = re.compile(rb"^package (\w+)", re.M)

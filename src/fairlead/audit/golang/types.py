@@ -1,20 +1,40 @@
 """What an expression is: the part of Go's type system that following a write needs.
 
 A type is a tuple: ("n", import path, name, arguments) | ("s", element) | ("m", key, value) | ("f", parameters, results, variadic)
-| ("S", file, struct) | ("I", file, interface) | ("tp", name, bound) | ("b", builtin) | None for unknown. Pointers are erased: no rule needs them.
+| ("S", file, struct) | ("I", file, interface) | ("tp", name, bound) | ("b", builtin) | None for unknown. Pointers are erased: no rule
+needs them.
 Called by `walk` and `writes`. It never raises on odd code; it answers None.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func, GoFile, Project
 
 Type = tuple[Any, ...] | None
 
-_BUILTIN = {"string", "bool", "error", "int", "int32", "int64", "uint", "uint32", "uint64", "float64", "float32", "byte", "rune", "any", "int8", "int16", "uint8", "uint16"}
+_BUILTIN = {
+    "string",
+    "bool",
+    "error",
+    "int",
+    "int32",
+    "int64",
+    "uint",
+    "uint32",
+    "uint64",
+    "float64",
+    "float32",
+    "byte",
+    "rune",
+    "any",
+    "int8",
+    "int16",
+    "uint8",
+    "uint16",
+}
 _SAME = {"DeepCopy", "DeepCopyObject", "deepCopy"}
 CLIENT_PACKAGE = "sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -218,7 +238,8 @@ class _Hidden:
     """Keeps a list inside a hashable type tuple: identity stands for equality."""
 
     __slots__ = ("ir",)
-    _made: dict[int, _Hidden] = {}
+    ir: list[Any]
+    _made: ClassVar[dict[int, _Hidden]] = {}
 
     def __new__(cls, ir: list[Any]) -> _Hidden:
         found = cls._made.get(id(ir))

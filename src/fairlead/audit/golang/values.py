@@ -1,7 +1,8 @@
 """What a variable holds: scopes, the types of expressions, and where a patch was built.
 
 Called by `walk` while it follows a function, so a scope knows what was assigned so far, in source order. `typeof` answers what an
-expression is; `patches` answers what a patch argument may be, through variables, fields, parameters, closures and functions that return one.
+expression is; `patches` answers what a patch argument may be, through variables, fields, parameters, closures and functions that return
+one.
 """
 
 from __future__ import annotations
@@ -111,7 +112,11 @@ class Values:
             case "F":
                 func = expr[1]
                 bound = scope.tparams
-                return ("f", [self.types.of_syntax(p[1], scope.file, bound) for p in func[4]], [self.types.of_syntax(p[1], scope.file, bound) for p in func[5]])
+                return (
+                    "f",
+                    [self.types.of_syntax(p[1], scope.file, bound) for p in func[4]],
+                    [self.types.of_syntax(p[1], scope.file, bound) for p in func[5]],
+                )
             case "T":
                 return self.types.of_syntax(expr[1], scope.file, scope.tparams)
             case '"':
@@ -155,7 +160,11 @@ class Values:
 
     def _function_type(self, func: Func) -> Type:
         bound = self.types.type_parameters(func)
-        return ("f", [self.types.of_syntax(p[1], func.file, bound) for p in func.ir[4]], [self.types.of_syntax(p[1], func.file, bound) for p in func.ir[5]])
+        return (
+            "f",
+            [self.types.of_syntax(p[1], func.file, bound) for p in func.ir[4]],
+            [self.types.of_syntax(p[1], func.file, bound) for p in func.ir[5]],
+        )
 
     def _selector(self, expr: list[Any], scope: Scope, depth: int) -> Type:
         path = self.imported(expr[1], scope)
@@ -253,7 +262,11 @@ class Values:
         owner = self.typeof(function[1], scope, depth + 1)
         if owner is None:
             return None
-        if known.role(owner) in ("typed", "lister", "group") and function[2] in known.WRITES | {"Get", "List"} and not self.project.package_of(owner[1]):
+        if (
+            known.role(owner) in ("typed", "lister", "group")
+            and function[2] in known.WRITES | {"Get", "List"}
+            and not self.project.package_of(owner[1])
+        ):
             return known.results(owner, function[2])
         member = self.types.member(owner, function[2])
         if member is None:
@@ -430,7 +443,16 @@ class Values:
         if name in ("MergeFrom", "StrategicMergeFrom", "MergeFromWithOptions"):
             locked = any(self.mentions(argument, "MergeFromWithOptimisticLock", scope) for argument in arguments[1:])
             same, subject = self._base_object(arguments[0], scope) if arguments else (False, "")
-            return [Patch("merge-patch-locked" if locked else "merge-patch", place, source="client." + name, line=call[3], same=same, subject=subject)]
+            return [
+                Patch(
+                    "merge-patch-locked" if locked else "merge-patch",
+                    place,
+                    source="client." + name,
+                    line=call[3],
+                    same=same,
+                    subject=subject,
+                )
+            ]
         if name in ("RawPatch", "ConstantPatch") and arguments:
             kind = render(arguments[0])
             data = arguments[1] if len(arguments) > 1 else ["?"]
@@ -505,7 +527,9 @@ class Values:
                 if part[1] == name:
                     return True
                 var = scope.find(part[1])
-                if var is not None and any(self.mentions(value, name, var.scope or scope, depth + 1) for value, _ in var.values if value is not expr):
+                if var is not None and any(
+                    self.mentions(value, name, var.scope or scope, depth + 1) for value, _ in var.values if value is not expr
+                ):
                     return True
                 if var is None and depth < 3:
                     found = self.project.value(scope.file.package, part[1])

@@ -1,7 +1,8 @@
 """Following one function: statement by statement, what it assigns, changes, compares, reads and writes, in source order.
 
 Called by `frontend` for each function that may write. It produces the events that rules read and hands every call to a callback that
-decides whether the call writes. It follows closures where they stand, and knows whether a call runs in a loop, a retry, a defer or under a check.
+decides whether the call writes. It follows closures where they stand, and knows whether a call runs in a loop, a retry, a defer or under
+a check.
 """
 
 from __future__ import annotations
@@ -19,11 +20,40 @@ if TYPE_CHECKING:
     OnCall = Callable[["Walk", list[Any], Scope], Site | None]
 
 _META_SETTERS = {
-    "AddFinalizer": "Finalizers", "RemoveFinalizer": "Finalizers", "SetFinalizers": "Finalizers", "SetLabels": "Labels",
-    "SetAnnotations": "Annotations", "SetOwnerReferences": "OwnerReferences", "SetControllerReference": "OwnerReferences", "SetOwnerReference": "OwnerReferences",
-}  # fmt: skip
-_CONDITION_WORDS = ("SetStatusCondition", "RemoveStatusCondition", "SetCondition", "MarkTrue", "MarkFalse", "MarkUnknown", "SetSummary", "MarkReconciling", "MarkStalled", "SetAggregate", "SetMirror")
-_COMPARE = ("DeepEqual", "DeepDerivative", "Equal", "Equals", "EqualValues", "Changed", "changed", "NeedsUpdate", "HasChanges", "IsStatusConditionPresentAndEqual")
+    "AddFinalizer": "Finalizers",
+    "RemoveFinalizer": "Finalizers",
+    "SetFinalizers": "Finalizers",
+    "SetLabels": "Labels",
+    "SetAnnotations": "Annotations",
+    "SetOwnerReferences": "OwnerReferences",
+    "SetControllerReference": "OwnerReferences",
+    "SetOwnerReference": "OwnerReferences",
+}
+_CONDITION_WORDS = (
+    "SetStatusCondition",
+    "RemoveStatusCondition",
+    "SetCondition",
+    "MarkTrue",
+    "MarkFalse",
+    "MarkUnknown",
+    "SetSummary",
+    "MarkReconciling",
+    "MarkStalled",
+    "SetAggregate",
+    "SetMirror",
+)
+_COMPARE = (
+    "DeepEqual",
+    "DeepDerivative",
+    "Equal",
+    "Equals",
+    "EqualValues",
+    "Changed",
+    "changed",
+    "NeedsUpdate",
+    "HasChanges",
+    "IsStatusConditionPresentAndEqual",
+)
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
@@ -136,7 +166,7 @@ class Walk:
             self.event("assign", line, name, "", render(value))
 
     def _declare(self, one: list[Any], scope: Scope) -> None:
-        names, declared, values, line = one[1], one[2], one[3], one[4]
+        names, declared, values = one[1], one[2], one[3]
         for value in values:
             self.expression(value, scope)
         for position, name in enumerate(names):
@@ -153,7 +183,12 @@ class Walk:
             self.statement(one[1], inside)
         condition = render(one[2])
         self.expression(one[2], inside)
-        compares = any(word in condition for word in _COMPARE) or " != " in condition.replace(" != nil", "") or "modified" in condition or "updated" in condition.lower()
+        compares = (
+            any(word in condition for word in _COMPARE)
+            or " != " in condition.replace(" != nil", "")
+            or "modified" in condition
+            or "updated" in condition.lower()
+        )
         self.inner(one[3], inside, condition)
         if compares:
             self.event("compare", one[5], detail=condition)
@@ -262,7 +297,9 @@ class Walk:
         site.in_retry = self.retry
         site.deferred = self.deferred
         site.error = site.error or self.uses.get(id(call), "used")
-        site.guarded = any(_is_check(guard) for guard in self.guards) or any(self.block[: len(chain)] == chain for chain in self.returns_after_compare)
+        site.guarded = any(_is_check(guard) for guard in self.guards) or any(
+            self.block[: len(chain)] == chain for chain in self.returns_after_compare
+        )
         self.found[id(call)] = site
         self.event("write", site.line, site.subject, str(site.target), str(site.way), site)
 
@@ -293,13 +330,20 @@ class Walk:
             owner = self.path_of(call[1][1], scope)
             if owner.endswith(".StatusConditions()") and name.startswith(("Set", "Clear")):
                 self.event("mutate", line, owner.removesuffix(".StatusConditions()"), "Status.Conditions", "condition")
-            elif ".Status" in owner and ".Status()" not in owner and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find")) and name[:1].isupper():
+            elif (
+                ".Status" in owner
+                and ".Status()" not in owner
+                and not name.startswith(("Get", "Is", "DeepCopy", "Has", "String", "Find"))
+                and name[:1].isupper()
+            ):
                 subject, path = _split(owner)
                 self.event("mutate", line, subject, path, "call")
         if name == "SetResourceVersion" and call[1][0] == "." and call[1][1][0] == "i":
             self._versioned(call[1][1][1], scope)
         if text.startswith(("annotations.", "labels.", "taints.")) and arguments:
-            self.event("mutate", line, self.path_of(arguments[0], scope), "Spec.Taints" if text.startswith("taints.") else "ObjectMeta.Annotations")
+            self.event(
+                "mutate", line, self.path_of(arguments[0], scope), "Spec.Taints" if text.startswith("taints.") else "ObjectMeta.Annotations"
+            )
         if "IsConflict" in name and arguments:
             self.event("isconflict", line, render(arguments[0]))
         if name.startswith(("Sort", "sort")) or text.startswith(("sort.", "slices.Sort")):
@@ -398,7 +442,13 @@ class Walk:
 def _is_check(guard: str) -> bool:
     if not guard:
         return False
-    return any(word in guard for word in _COMPARE) or "changed" in guard.lower() or "updated" in guard.lower() or "modified" in guard.lower() or " != " in guard.replace("!= nil", "").replace('!= ""', "")
+    return (
+        any(word in guard for word in _COMPARE)
+        or "changed" in guard.lower()
+        or "updated" in guard.lower()
+        or "modified" in guard.lower()
+        or " != " in guard.replace("!= nil", "").replace('!= ""', "")
+    )
 
 
 def _mentions(expr: list[Any], name: str) -> bool:
@@ -410,12 +460,20 @@ def error_use(check: list[Any], name: str) -> str:
     condition = render(check[2])
     if f"{name} == nil" in condition or any(inner[0] == "=" and any(render(left) == name for left in inner[1]) for inner in check[3]):
         return "used"
-    if any("etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())):
+    if any(
+        "etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())
+    ):
         return "used"
     if "IsConflict" in condition and "!" not in condition and _quiet(check[3], name):
         return "conflict-swallowed"
     for inner in check[3]:
-        if inner[0] == "if" and "IsConflict" in render(inner[2]) and not render(inner[2]).startswith("!") and _leaves(inner[3]) and _quiet(inner[3], name):
+        if (
+            inner[0] == "if"
+            and "IsConflict" in render(inner[2])
+            and not render(inner[2]).startswith("!")
+            and _leaves(inner[3])
+            and _quiet(inner[3], name)
+        ):
             return "conflict-swallowed"
     if "!apierrors.IsConflict" in condition.replace(" ", "") or ("IsConflict" in condition and "!" in condition):
         return "conflict-swallowed" if _returns(check[3]) else "used"
@@ -489,7 +547,15 @@ def _split(path: str) -> tuple[str, str]:
     """`r.obj.Status.Phase` -> (`r.obj`, `Status.Phase`); the first part that names a part of an object divides."""
     pieces = path.split(".")
     for position, piece in enumerate(pieces):
-        if position and piece.split("[")[0].split("(")[0] in ("Status", "Spec", "ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"):
+        if position and piece.split("[")[0].split("(")[0] in (
+            "Status",
+            "Spec",
+            "ObjectMeta",
+            "Labels",
+            "Annotations",
+            "Finalizers",
+            "OwnerReferences",
+        ):
             return ".".join(pieces[:position]), ".".join(pieces[position:])
     return path, ""
 

@@ -1,6 +1,7 @@
 """Is this call a write to the API, and which one?
 
-Called by `walk` for every call whose method has the name of a write. The receiver's type decides; where the type is unknown (it comes from a
+Called by `walk` for every call whose method has the name of a write. The receiver's type decides; where the type is unknown (it comes
+from a
 module outside the project), the shape of the call does, and only for shapes that nothing else has. An in-memory manager with an `Update`
 method is a type of the project with its own method, so it is never taken for a client.
 """
@@ -119,7 +120,9 @@ class Writes:
         """A local interface method with the signature of a generated client: context first, the API's own options last."""
         if len(parameters) < 3 or parameters[0] is None or parameters[0][-2:-1] != ("Context",):
             return False
-        return any(one is not None and one[0] == "n" and one[1].endswith("apis/meta/v1") and one[2].endswith("Options") for one in parameters[2:])
+        return any(
+            one is not None and one[0] == "n" and one[1].endswith("apis/meta/v1") and one[2].endswith("Options") for one in parameters[2:]
+        )
 
     def _status_shape(self, receiver: list[Any]) -> bool:
         return receiver[0] == "c" and receiver[1][0] == "." and receiver[1][2] == "Status" and not receiver[2]
@@ -207,7 +210,11 @@ class Writes:
 
     def _options(self, options: list[Any], scope: Scope, raw: Raw) -> None:
         for option in options:
-            if self.values.mentions(option, "ForceOwnership", scope) or self.values.mentions(option, "Force", scope) or _forced_literal(option):
+            if (
+                self.values.mentions(option, "ForceOwnership", scope)
+                or self.values.mentions(option, "Force", scope)
+                or _forced_literal(option)
+            ):
                 raw.force = True
             for part in parts(option):
                 if part[0] == "c" and render(part[1]).endswith("FieldOwner") and part[2]:
@@ -292,7 +299,9 @@ class Writes:
         if made_of == kind and self.types.project.package_of(path):
             # A name of the project that nothing declares: a type parameter of a generic interface.
             return "", "", True
-        if not self.types.project.package_of(path) and (name.startswith("Generic") or name.endswith("Like") or not _API_PACKAGE.search(path)):
+        if not self.types.project.package_of(path) and (
+            name.startswith("Generic") or name.endswith("Like") or not _API_PACKAGE.search(path)
+        ):
             # A type of another module outside any API package: most likely an interface, so it says no kind.
             return "", "", True
         if name.endswith("ApplyConfiguration"):
@@ -365,15 +374,19 @@ class Writes:
         verb = self.values.verb_of_type(kind, arguments[3], scope)
         raw = Raw("status" if status else "spec", verb)
         raw.subject = render(arguments[1]).removesuffix(".Name").removesuffix(".GetName()").removesuffix(".ObjectMeta")
-        raw.patches = [Patch(verb, f"{scope.file.path}:{self._built_at(arguments[3], scope, call)}", source="types." + kind.split(".")[-1], line=call[3])]
+        raw.patches = [
+            Patch(
+                verb, f"{scope.file.path}:{self._built_at(arguments[3], scope, call)}", source="types." + kind.split(".")[-1], line=call[3]
+            )
+        ]
         raw.versioned = verb == "merge-patch-locked"
         named = arguments[1]
         while named and named[0] in (".", "c"):
             named = named[1]
         raw.parameter = self._parameter(named, scope)
-        held = self.values.typeof(named, scope) if named and named[0] == "i" else None
-        if held is not None and self._is_object(held):
-            raw.kind, raw.api, raw.polymorphic = self.kind_of(held)
+        named_type = self.values.typeof(named, scope) if named and named[0] == "i" else None
+        if named_type is not None and self._is_object(named_type):
+            raw.kind, raw.api, raw.polymorphic = self.kind_of(named_type)
         self._options(arguments[4:], scope, raw)
         texts = [text for text in self.values.strings(arguments[3], scope) if text]
         if not status:
@@ -450,7 +463,11 @@ class Writes:
 
     def _plain_function(self, call: list[Any], scope: Scope) -> Raw | None:
         name = call[1][1]
-        if name in known.CREATE_OR and len(call[2]) >= 4 and any(alias == "." and "controllerutil" in path for alias, path in self.values.project.imports(scope.file).items()):
+        if (
+            name in known.CREATE_OR
+            and len(call[2]) >= 4
+            and any(alias == "." and "controllerutil" in path for alias, path in self.values.project.imports(scope.file).items())
+        ):
             raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
             self.describe(call[2][2], scope, raw)
             return raw
@@ -461,7 +478,9 @@ def _could_be_object(kind: Type) -> bool:
     """Not a context, a client, a name or a flag."""
     if kind is None:
         return True
-    return kind[0] in ("s", "m", "tp", "I", "S") or (kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request"))
+    return kind[0] in ("s", "m", "tp", "I", "S") or (
+        kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request")
+    )
 
 
 def _patched_part(texts: list[str]) -> str:

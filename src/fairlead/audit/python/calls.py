@@ -1,6 +1,7 @@
 """Which call of a Python client writes what: tables and name arithmetic for each client.
 
-Called by `walk`. Official clients have method names that nothing else has; for the others the receiver must be known to come from the client.
+Called by `walk`. Official clients have method names that nothing else has; for the others the receiver must be known to come from the
+client.
 """
 
 from __future__ import annotations
@@ -11,7 +12,9 @@ from dataclasses import dataclass, field
 
 from fairlead.audit.golang.known import singular
 
-_OFFICIAL = re.compile(r"^(patch|replace|create|delete|delete_collection)_(namespaced_|cluster_)?([a-z0-9_]+?)(_status|_scale)?(_with_http_info)?$")
+_OFFICIAL = re.compile(
+    r"^(patch|replace|create|delete|delete_collection)_(namespaced_|cluster_)?([a-z0-9_]+?)(_status|_scale)?(_with_http_info)?$"
+)
 _NOT_OBJECTS = {"from_yaml", "from_dict", "from_directory", "namespaced_secret_from"}
 _VERBS = {"patch": "merge-patch", "replace": "update", "create": "create", "delete": "delete", "delete_collection": "delete"}
 _TYPES = {
@@ -61,7 +64,12 @@ def official(call: ast.Call, name: str, names: dict[str, ast.expr], asynchronous
         return None
     action, scope, resource, part, _ = match.groups()
     custom = resource == "custom_object"
-    if not scope and not custom and resource not in ("node", "namespace", "persistent_volume", "custom_resource_definition", "cluster_role", "cluster_role_binding") and part != "_status":
+    if (
+        not scope
+        and not custom
+        and resource not in ("node", "namespace", "persistent_volume", "custom_resource_definition", "cluster_role", "cluster_role_binding")
+        and part != "_status"
+    ):
         return None
     verb = _VERBS[action]
     target = "status" if part == "_status" else verb if verb in ("create", "delete") else "spec"

@@ -1,6 +1,7 @@
 """The Python front end: from files to sites, functions with events, and handlers.
 
-Called by `run`. It reads every file that imports a Kubernetes client, follows names within a module, and lists each write. A kopf handler is a controller whose
+Called by `run`. It reads every file that imports a Kubernetes client, follows names within a module, and lists each write. A kopf
+handler is a controller whose
 own kind its decorator names. A file that does not parse is skipped with a line that says so.
 """
 
@@ -82,7 +83,9 @@ def _ownership(facts: Facts) -> None:
         if controller is not None and site.kind in controller.own:
             site.ownership = Ownership.OWN
         elif any(site.kind in other.own for other in facts.controllers.values()) and site.controller in facts.controllers:
-            shared = controller is not None and any(site.kind in other.own and other.own == controller.own for other in facts.controllers.values())
+            shared = controller is not None and any(
+                site.kind in other.own and other.own == controller.own for other in facts.controllers.values()
+            )
             site.ownership = Ownership.OWN if shared else Ownership.FOREIGN
         elif site.target == "create" and site.controller in facts.controllers:
             site.ownership = Ownership.CHILD

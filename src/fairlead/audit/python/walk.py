@@ -1,6 +1,7 @@
 """Following one Python module: functions, what their names hold, and each call that writes.
 
-Called by `frontend`. Names are followed within a function and from the module's top; attributes of self by their last assignment in the module. It never imports the
+Called by `frontend`. Names are followed within a function and from the module's top; attributes of self by their last assignment in the
+module. It never imports the
 audited code.
 """
 
@@ -227,7 +228,9 @@ class _FunctionWalk:
 
     def _leave(self, one: ast.Return | ast.Raise) -> None:
         value = one.value if isinstance(one, ast.Return) else one.exc
-        self.events.append(Event("return", one.lineno, block=self.block, detail=("raise err " if isinstance(one, ast.Raise) else "") + text(value)))
+        self.events.append(
+            Event("return", one.lineno, block=self.block, detail=("raise err " if isinstance(one, ast.Raise) else "") + text(value))
+        )
         if isinstance(one, ast.Return) and value is not None and self.name in self.module.handlers and text(value) != "None":
             if not isinstance(resolve(value, self.names), (ast.Dict, ast.Constant, ast.Name, ast.List)):
                 return
@@ -258,17 +261,36 @@ class _FunctionWalk:
             subject = ".".join(path[:at]) or "status"
             detail = "now" if _NOW.search(text(value)) else "list" if isinstance(value, (ast.List, ast.ListComp)) else ""
             field_name = path[at + 1] if len(path) > at + 1 else ""
-            self.events.append(Event("mutate", one.lineno, subject, f"Status.{field_name}" if field_name else "Status", self.block, f"{detail}|{text(value)}"))
+            self.events.append(
+                Event(
+                    "mutate", one.lineno, subject, f"Status.{field_name}" if field_name else "Status", self.block, f"{detail}|{text(value)}"
+                )
+            )
 
     def _is_kopf_patch(self) -> bool:
-        return self.clients.get("patch") == "kopf" or ("kopf" in self.module.libraries and self.node is not None and any(a.arg == "patch" for a in [*self.node.args.args, *self.node.args.kwonlyargs]))
+        return self.clients.get("patch") == "kopf" or (
+            "kopf" in self.module.libraries
+            and self.node is not None
+            and any(a.arg == "patch" for a in [*self.node.args.args, *self.node.args.kwonlyargs])
+        )
 
     def _kopf(self, path: list[str], value: ast.expr | None, one: ast.AST) -> None:
-        part = {"status": "status", "spec": "spec", "metadata": "metadata", "meta": "metadata", "labels": "metadata", "annotations": "metadata"}.get(path[1], "spec")
+        part = {
+            "status": "status",
+            "spec": "spec",
+            "metadata": "metadata",
+            "meta": "metadata",
+            "labels": "metadata",
+            "annotations": "metadata",
+        }.get(path[1], "spec")
         write = Write("merge-patch", part, self.own)
         held = resolve(value, self.names)
         name = path[2] if len(path) > 2 else ""
-        listed = isinstance(held, (ast.List, ast.ListComp)) or name == "conditions" or (isinstance(held, ast.BinOp) and isinstance(held.right, ast.List))
+        listed = (
+            isinstance(held, (ast.List, ast.ListComp))
+            or name == "conditions"
+            or (isinstance(held, ast.BinOp) and isinstance(held.right, ast.List))
+        )
         if part == "status" and listed:
             write.notes.append("kopf-list")
         site = self.site(one, write)
@@ -308,7 +330,9 @@ class _FunctionWalk:
             at = path.index("status")
             name = path[at + 1] if len(path) > at + 1 else ""
             if name:
-                self.events.append(Event("mutate", call.lineno, ".".join(path[:at]) or "status", f"Status.{name}", self.block, f"append|{text(call)}"))
+                self.events.append(
+                    Event("mutate", call.lineno, ".".join(path[:at]) or "status", f"Status.{name}", self.block, f"append|{text(call)}")
+                )
 
     def _write(self, call: ast.Call, name: str, receiver: ast.expr | None) -> Write | None:
         libraries = self.module.libraries
@@ -319,14 +343,18 @@ class _FunctionWalk:
         if receiver is None:
             return None
         library = self._library_of(receiver)
-        if library == "fairlead" or (name in ("session", "mutate", "create_once", "edit") and "fairlead" in libraries and "writer" in text(receiver).lower()):
+        if library == "fairlead" or (
+            name in ("session", "mutate", "create_once", "edit") and "fairlead" in libraries and "writer" in text(receiver).lower()
+        ):
             return calls.fairlead(name, call)
         if library == "lightkube":
             return calls.lightkube(call, name, self.names, self.module.kinds)
         if library == "dynamic":
             return self._dynamic(call, name, receiver)
         if name in ("update", "setdefault") and _path(receiver)[:2] == ["patch", "status"] and self._is_kopf_patch():
-            self._kopf([*_path(receiver), literal(call.args[0], self.names) if call.args else ""], call.args[-1] if call.args else None, call)
+            self._kopf(
+                [*_path(receiver), literal(call.args[0], self.names) if call.args else ""], call.args[-1] if call.args else None, call
+            )
             return None
         if library in ("kr8s", "pykube"):
             write = calls.bound(call, name, self.names, library)
@@ -382,7 +410,11 @@ class _FunctionWalk:
             return self._library_of(receiver.value, 4)
         if isinstance(receiver, ast.Name) and isinstance(self._looped(receiver.id), ast.expr):
             return self._by_import(self._looped(receiver.id))  # type: ignore[arg-type]
-        if text(receiver).split(".")[-1] in ("client", "lk", "lightkube_client", "lightkube") and "lightkube" in self.module.libraries and "kubernetes" not in self.module.libraries:
+        if (
+            text(receiver).split(".")[-1] in ("client", "lk", "lightkube_client", "lightkube")
+            and "lightkube" in self.module.libraries
+            and "kubernetes" not in self.module.libraries
+        ):
             return "lightkube"
         return ""
 
@@ -438,10 +470,25 @@ class _FunctionWalk:
     def site(self, node: ast.AST, write: Write) -> Site:
         line = getattr(node, "lineno", 1)
         site = Site(
-            self.module.path, line, self.name, self.controller, write.kind, target=write.target, verb=write.verb, column=getattr(node, "col_offset", 0) + 1,
-            end_line=getattr(node, "end_lineno", line) or line, language="python", api=write.api, subject=write.subject, force=write.force, helper=write.helper,
-            notes=tuple(write.notes), error=self._error(), guarded=any("==" in one or "!=" in one for one in self.conditions), loop=bool(self.loops),
-        )  # fmt: skip
+            self.module.path,
+            line,
+            self.name,
+            self.controller,
+            write.kind,
+            target=write.target,
+            verb=write.verb,
+            column=getattr(node, "col_offset", 0) + 1,
+            end_line=getattr(node, "end_lineno", line) or line,
+            language="python",
+            api=write.api,
+            subject=write.subject,
+            force=write.force,
+            helper=write.helper,
+            notes=tuple(write.notes),
+            error=self._error(),
+            guarded=any("==" in one or "!=" in one for one in self.conditions),
+            loop=bool(self.loops),
+        )
         if self.loops and self.tries:
             loop = self.loops[-1]
             if any(handler.lineno >= loop.lineno for one in self.tries for handler in one.handlers):
@@ -460,9 +507,18 @@ class _FunctionWalk:
         if not isinstance(body, ast.Dict):
             mutated = [event for event in self.events if event.what == "mutate" and event.subject == site.subject]
             site.fields = tuple(dict.fromkeys(event.path.split(".")[1] for event in mutated if "." in event.path))
-            site.lists = tuple(dict.fromkeys(event.path.split(".")[1] for event in mutated if "." in event.path and ("list" in event.detail or "append" in event.detail or event.path.endswith("conditions"))))
+            site.lists = tuple(
+                dict.fromkeys(
+                    event.path.split(".")[1]
+                    for event in mutated
+                    if "." in event.path and ("list" in event.detail or "append" in event.detail or event.path.endswith("conditions"))
+                )
+            )
             return
-        status = next((value for key, value in zip(body.keys, body.values, strict=True) if isinstance(key, ast.Constant) and key.value == "status"), None)
+        status = next(
+            (value for key, value in zip(body.keys, body.values, strict=True) if isinstance(key, ast.Constant) and key.value == "status"),
+            None,
+        )
         status = resolve(status, self.names)
         if not isinstance(status, ast.Dict):
             return
@@ -484,14 +540,20 @@ class _FunctionWalk:
         for one in reversed(self.tries):
             for handler in one.handlers:
                 caught = text(handler.type)
-                if handler.type is None or re.search(r"ApiException|ApiError|Exception\b|ServerError|HTTPStatusError|ConflictError|ResponseError|APIError", caught):
+                if handler.type is None or re.search(
+                    r"ApiException|ApiError|Exception\b|ServerError|HTTPStatusError|ConflictError|ResponseError|APIError", caught
+                ):
                     return _handled(handler)
         return "returned"
 
     def pairs(self) -> list[tuple[Site, Site]]:
         """Two status writes one after the other in one block, neither of them kopf's, which writes once."""
         out = []
-        status = [(site, block) for site, block, _ in self._order if site.target == "status" and not site.helper.startswith("kopf") and site.helper != "fairlead"]
+        status = [
+            (site, block)
+            for site, block, _ in self._order
+            if site.target == "status" and not site.helper.startswith("kopf") and site.helper != "fairlead"
+        ]
         for position, (first, block) in enumerate(status):
             for second, later in status[position + 1 :]:
                 if later[: len(block)] == block and (first.kind == second.kind) and not self._returns(first, second, block):
@@ -511,7 +573,11 @@ def _own_expressions(one: ast.stmt) -> list[ast.expr]:
         if isinstance(value, ast.expr):
             out.append(value)
         elif isinstance(value, list):
-            out.extend(item.context_expr if isinstance(item, ast.withitem) else item for item in value if isinstance(item, (ast.expr, ast.withitem)))
+            out.extend(
+                item.context_expr if isinstance(item, ast.withitem) else item
+                for item in value
+                if isinstance(item, (ast.expr, ast.withitem))
+            )
     return out
 
 
@@ -529,16 +595,31 @@ def _path(node: ast.expr) -> list[str]:
     if isinstance(node, ast.Subscript):
         key = node.slice.value if isinstance(node.slice, ast.Constant) else "*"
         return [*_path(node.value), str(key)]
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in ("setdefault", "get") and node.args and isinstance(node.args[0], ast.Constant):
+    if (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and node.func.attr in ("setdefault", "get")
+        and node.args
+        and isinstance(node.args[0], ast.Constant)
+    ):
         return [*_path(node.func.value), str(node.args[0].value)]
     return ["?"]
 
 
 def _handled(handler: ast.ExceptHandler) -> str:
     raises = any(isinstance(node, ast.Raise) for node in ast.walk(handler))
-    quiet = all(isinstance(one, (ast.Pass, ast.Return, ast.Continue)) and (not isinstance(one, ast.Return) or one.value is None) for one in handler.body)
-    conflict = any("409" in text(node.test) or "conflict" in text(node.test).lower() for node in ast.walk(handler) if isinstance(node, ast.If))
-    again = any(isinstance(node, ast.Continue) for node in ast.walk(handler)) or "retry" in ast.unparse(handler).lower() or "TemporaryError" in ast.unparse(handler)
+    quiet = all(
+        isinstance(one, (ast.Pass, ast.Return, ast.Continue)) and (not isinstance(one, ast.Return) or one.value is None)
+        for one in handler.body
+    )
+    conflict = any(
+        "409" in text(node.test) or "conflict" in text(node.test).lower() for node in ast.walk(handler) if isinstance(node, ast.If)
+    )
+    again = (
+        any(isinstance(node, ast.Continue) for node in ast.walk(handler))
+        or "retry" in ast.unparse(handler).lower()
+        or "TemporaryError" in ast.unparse(handler)
+    )
     if again:
         return "used"
     if conflict and any(_swallows(node) for node in ast.walk(handler) if isinstance(node, ast.If)):
@@ -566,7 +647,11 @@ def _conflict_tests(one: ast.Try) -> list[ast.expr]:
     for handler in one.handlers:
         for node in ast.walk(handler):
             if isinstance(node, ast.If) and "422" in text(node.test):
-                again = any(isinstance(inner, ast.Continue) for inner in ast.walk(node)) or "409" in text(node.test) or "onflict" in ast.unparse(node)
+                again = (
+                    any(isinstance(inner, ast.Continue) for inner in ast.walk(node))
+                    or "409" in text(node.test)
+                    or "onflict" in ast.unparse(node)
+                )
                 if again and "causes" not in ast.unparse(handler):
                     out.append(node.test)
     return out

@@ -18,7 +18,8 @@ def render(report: Report) -> str:
         level = _LEVELS[finding.severity]
         for place in finding.places:
             title = f"{finding.code} {finding.slug}"
-            lines.append(f"::{level} file={_property(place.file)},line={place.line},col={place.column},title={_property(title)}::{_data(f'{finding.message}. Fix: {finding.fix}')}")
+            where = f"file={_property(place.file)},line={place.line},col={place.column},title={_property(title)}"
+            lines.append(f"::{level} {where}::{_data(f'{finding.message}. Fix: {finding.fix}')}")
     return "\n".join(lines) + ("\n" if lines else "")
 
 

@@ -1,4 +1,5 @@
-"""One self-contained page: findings, every site, and the matrix kind by writer in which foreign writers stand out. No script, no outside file."""
+"""One self-contained page: findings, every site, and the matrix kind by writer in which foreign writers stand out. No script, no outside
+file."""
 
 from __future__ import annotations
 
@@ -12,17 +13,31 @@ if TYPE_CHECKING:
 
 _STYLE = """
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:90rem;padding:0 1rem;color:#1b1f24;background:#fff}
-table{border-collapse:collapse;width:100%;margin:1rem 0}th,td{border:1px solid #d0d7de;padding:.3rem .5rem;text-align:left;vertical-align:top}
-th{background:#f6f8fa;position:sticky;top:0}code{font:13px ui-monospace,monospace}.fix,.foreign{background:#ffe3e0}.review{background:#fff4d6}.ok{background:#e6f6e6}
-.out-of-scope{color:#59636e}.finding{border-left:4px solid #c93c37;padding:.2rem 1rem;margin:1rem 0}.finding.warning{border-color:#bf8700}.finding.note{border-color:#0969da}
-@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}th{background:#161b22}th,td{border-color:#30363d}.fix,.foreign{background:#4a1d1c}.review{background:#3d2f0b}.ok{background:#12311a}}
+table{border-collapse:collapse;width:100%;margin:1rem 0}
+th,td{border:1px solid #d0d7de;padding:.3rem .5rem;text-align:left;vertical-align:top}
+th{background:#f6f8fa;position:sticky;top:0}
+code{font:13px ui-monospace,monospace}
+.fix,.foreign{background:#ffe3e0}
+.review{background:#fff4d6}
+.ok{background:#e6f6e6}
+.out-of-scope{color:#59636e}
+.finding{border-left:4px solid #c93c37;padding:.2rem 1rem;margin:1rem 0}
+.finding.warning{border-color:#bf8700}
+.finding.note{border-color:#0969da}
+@media(prefers-color-scheme:dark){body{background:#0d1117;color:#e6edf3}
+th{background:#161b22}
+th,td{border-color:#30363d}
+.fix,.foreign{background:#4a1d1c}
+.review{background:#3d2f0b}
+.ok{background:#12311a}}
 """
 
 
 def render(report: Report) -> str:
     counts = summary(report)
     body = [
-        f"<h1>Writes to the Kubernetes API</h1><p>{counts['status_sites']} status writes among {counts['sites']} writes; {counts['findings']} findings; policy <code>{escape(report.policy)}</code>.</p>",
+        f"<h1>Writes to the Kubernetes API</h1><p>{counts['status_sites']} status writes among {counts['sites']} "
+        f"writes; {counts['findings']} findings; policy <code>{escape(report.policy)}</code>.</p>",
         "<h2>Findings</h2>",
         *(_finding(finding) for finding in report.findings),
         "<h2>Who writes whose status</h2>",
@@ -30,7 +45,8 @@ def render(report: Report) -> str:
         "<h2>Every write</h2>",
         _sites(report.facts.sites),
     ]
-    return f'<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>fairlead audit</title><style>{_STYLE}</style></head><body>{"".join(body)}</body></html>\n'
+    head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><title>fairlead audit</title><style>{_STYLE}</style>'
+    return f'<!doctype html><html lang="en"><head>{head}</head><body>{"".join(body)}</body></html>\n'
 
 
 def _finding(finding: Finding) -> str:
@@ -59,13 +75,26 @@ def _cell(sites: list[Site] | None) -> str:
     foreign = any(site.ownership == "foreign" for site in sites)
     ways = ", ".join(sorted({str(site.way) for site in sites}))
     fields = ", ".join(sorted({name for site in sites for name in site.fields}))
-    return f'<td{" class=foreign" if foreign else ""}>{len(sites)}: {escape(ways)}<br><small>{escape(fields)}</small></td>'
+    return f"<td{' class=foreign' if foreign else ''}>{len(sites)}: {escape(ways)}<br><small>{escape(fields)}</small></td>"
 
 
 def _sites(sites: list[Site]) -> str:
     rows = []
     for site in sites:
-        cells = [f"<code>{escape(site.place)}</code>", escape(site.function), escape(site.controller), escape(site.kind or "?"), str(site.ownership), str(site.target), f"{site.verb} {site.effective}", ", ".join(site.rules), escape(site.reason)]
+        cells = [
+            f"<code>{escape(site.place)}</code>",
+            escape(site.function),
+            escape(site.controller),
+            escape(site.kind or "?"),
+            str(site.ownership),
+            str(site.target),
+            f"{site.verb} {site.effective}",
+            ", ".join(site.rules),
+            escape(site.reason),
+        ]
         rows.append(f'<tr class="{site.verdict}"><td>{site.verdict}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
-    head = "".join(f"<th>{name}</th>" for name in ("verdict", "site", "function", "controller", "kind", "ownership", "target", "verb", "rules", "reason"))
+    head = "".join(
+        f"<th>{name}</th>"
+        for name in ("verdict", "site", "function", "controller", "kind", "ownership", "target", "verb", "rules", "reason")
+    )
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"

@@ -26,10 +26,20 @@ def render(report: Report) -> str:
 def _table(sites: list[Site]) -> list[str]:
     if not sites:
         return ["No status write was found."]
-    rows = ["| site | controller | kind | ownership | verb | verdict | rules | reason |", "| --- | --- | --- | --- | --- | --- | --- | --- |"]
+    rows = [
+        "| site | controller | kind | ownership | verb | verdict | rules | reason |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
+    ]
     for site in sites:
         verb = f"{site.verb} ({site.way})" if site.verb == "helper" else str(site.verb)
-        cells = [f"`{site.place}` {site.function}", site.controller, site.kind or "?", str(site.ownership), verb, f"**{site.verdict}**" if site.verdict == "fix" else str(site.verdict)]
+        cells = [
+            f"`{site.place}` {site.function}",
+            site.controller,
+            site.kind or "?",
+            str(site.ownership),
+            verb,
+            f"**{site.verdict}**" if site.verdict == "fix" else str(site.verdict),
+        ]
         rows.append("| " + " | ".join(_cell(cell) for cell in [*cells, ", ".join(site.rules), site.reason]) + " |")
     return rows
 
@@ -37,7 +47,10 @@ def _table(sites: list[Site]) -> list[str]:
 def _matrix(report: Report) -> list[str]:
     rows = ["| kind | writers |", "| --- | --- |"]
     for kind, writers in report.matrix.items():
-        names = [f"**{name}** ({len(sites)}, foreign)" if any(site.ownership == "foreign" for site in sites) else f"{name} ({len(sites)})" for name, sites in sorted(writers.items())]
+        names = [
+            f"**{name}** ({len(sites)}, foreign)" if any(site.ownership == "foreign" for site in sites) else f"{name} ({len(sites)})"
+            for name, sites in sorted(writers.items())
+        ]
         rows.append(f"| {_cell(kind)} | {_cell(', '.join(names))} |")
     return rows
 

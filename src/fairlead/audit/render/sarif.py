@@ -1,4 +1,5 @@
-"""SARIF 2.1.0 for code scanning: rules with their pages, one result per finding, fingerprints that survive moved lines, a code flow from base to write."""
+"""SARIF 2.1.0 for code scanning: rules with their pages, one result per finding, fingerprints that survive moved lines, a code flow from
+base to write."""
 
 from __future__ import annotations
 
@@ -21,7 +22,9 @@ def render(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {"SRCROOT": {"description": {"text": "The audited directory."}}},
         "results": [_result(finding, codes) for finding in report.findings],
-        "invocations": [{"executionSuccessful": True, "toolExecutionNotifications": [_skipped(one.file, one.why) for one in report.facts.skipped]}],
+        "invocations": [
+            {"executionSuccessful": True, "toolExecutionNotifications": [_skipped(one.file, one.why) for one in report.facts.skipped]}
+        ],
     }
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
     return json.dumps(document, indent=2) + "\n"

@@ -38,7 +38,10 @@ def _finding(console: Any, finding: Finding) -> None:
     head.append(f"  [{finding.number}]", style="dim")
     console.print(head)
     console.print(f"    {finding.message}", markup=False)
-    console.print(f"    fix: {finding.fix}" + (f" (--fix{' --unsafe' if finding.fixable == 'unsafe' else ''})" if finding.fixable else ""), markup=False)
+    console.print(
+        f"    fix: {finding.fix}" + (f" (--fix{' --unsafe' if finding.fixable == 'unsafe' else ''})" if finding.fixable else ""),
+        markup=False,
+    )
     for place in finding.places[1:_PLACES]:
         console.print(f"    also {place.file}:{place.line} {place.note}".rstrip(), markup=False)
     if len(finding.places) > _PLACES:
@@ -49,8 +52,11 @@ def _finding(console: Any, finding: Finding) -> None:
 def _summary(console: Any, report: Report) -> None:
     counts: Any = summary(report)
     console.print(
-        f"{counts['status_sites']} status writes among {counts['sites']} writes to the API in {counts['files']} files ({counts['lines']} lines); "
-        f"{counts['findings']} findings" + (f", {counts['baselined']} in the baseline" if counts["baselined"] else "") + f"; policy {report.policy}",
+        f"{counts['status_sites']} status writes among {counts['sites']} writes to the API in {counts['files']} files "
+        f"({counts['lines']} lines); "
+        f"{counts['findings']} findings"
+        + (f", {counts['baselined']} in the baseline" if counts["baselined"] else "")
+        + f"; policy {report.policy}",
         markup=False,
     )
     for name in ("verb", "verdict", "controller"):
@@ -60,7 +66,11 @@ def _summary(console: Any, report: Report) -> None:
 
 
 def _matrix(console: Any, report: Report) -> None:
-    shared = {kind: writers for kind, writers in report.matrix.items() if len(writers) > 1 or any(site.ownership == "foreign" for sites in writers.values() for site in sites)}
+    shared = {
+        kind: writers
+        for kind, writers in report.matrix.items()
+        if len(writers) > 1 or any(site.ownership == "foreign" for sites in writers.values() for site in sites)
+    }
     if not shared:
         return
     from rich.table import Table
@@ -76,5 +86,12 @@ def _matrix(console: Any, report: Report) -> None:
             foreign = any(site.ownership == "foreign" for site in sites)
             ways = ", ".join(sorted({str(site.way) for site in sites}))
             fields = ", ".join(sorted({name for site in sites for name in site.fields}))
-            table.add_row("" if position else kind, writer + (" (foreign)" if foreign else ""), str(len(sites)), ways, fields, style="red" if foreign else None)
+            table.add_row(
+                "" if position else kind,
+                writer + (" (foreign)" if foreign else ""),
+                str(len(sites)),
+                ways,
+                fields,
+                style="red" if foreign else None,
+            )
     console.print(table)

@@ -30,7 +30,7 @@ class Rule(Protocol):
 def rules() -> dict[str, Rule]:
     """Every rule by its code."""
     modules = [import_module(f"fairlead.audit.rules.{slug}") for slug in SLUGS]
-    return {module.CODE: module for module in modules}  # type: ignore[misc]
+    return {module.CODE: module for module in modules}
 
 
 def slug_of(code: str) -> str:

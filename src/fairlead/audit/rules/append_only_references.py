@@ -3,7 +3,8 @@
 What it does
     Finds a status list that is only ever appended to: no code recomputes it or removes from it.
 Why is this bad?
-    What was referenced once stays in the list for ever: deletion is blocked by things that are gone. And whoever appends from an old copy brings back what the
+    What was referenced once stays in the list for ever: deletion is blocked by things that are gone. And whoever appends from an old
+    copy brings back what the
     owner had removed.
 Example
     ```go
@@ -50,6 +51,17 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             continue
         site, line = entries[0]
         name = field[:1].lower() + field[1:]
-        message = f"{who(site)} only ever appends to {name} of {what(site)} (line {line}): entries of what is gone stay, and a stale copy brings back what was removed"
-        out.append(finding(CODE, [one for one, _ in entries], message, "recompute the list from what exists, in the controller that owns it", severity=SEVERITY))
+        message = (
+            f"{who(site)} only ever appends to {name} of {what(site)} (line {line}): entries of what is gone stay, and a "
+            f"stale copy brings back what was removed"
+        )
+        out.append(
+            finding(
+                CODE,
+                [one for one, _ in entries],
+                message,
+                "recompute the list from what exists, in the controller that owns it",
+                severity=SEVERITY,
+            )
+        )
     return out

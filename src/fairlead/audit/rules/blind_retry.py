@@ -1,9 +1,11 @@
 """FL008 blind-retry
 
 What it does
-    Finds retries on conflict around a status write that do not read the object again, and retries that read again but put back only part of what was staged before.
+    Finds retries on conflict around a status write that do not read the object again, and retries that read again but put back only part
+    of what was staged before.
 Why is this bad?
-    A conflict says that the copy is old. Sending the same copy again is refused again, until the retries are spent. Reading again and setting only the
+    A conflict says that the copy is old. Sending the same copy again is refused again, until the retries are spent. Reading again and
+    setting only the
     conditions silently drops every other field that the reconcile had staged: the write succeeds, the fields are gone.
 Example
     ```go
@@ -50,12 +52,18 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             span = range(int(start), int(end) + 1)
             if not _reads_again(site, function, span):
                 if site.way in ("update", "merge-patch-locked"):
-                    message = f"{who(site)} tries the status write of {what(site)} again with the copy that was refused: it is as old as before, so it is refused until the retries are spent"
+                    message = (
+                        f"{who(site)} tries the status write of {what(site)} again with the copy that was refused: it is as old as "
+                        f"before, so it is refused until the retries are spent"
+                    )
                     out.append(finding(CODE, [site], message, "read the object inside the retry and decide from it"))
                 continue
             dropped = _dropped(site, function, span)
             if dropped:
-                message = f"{who(site)} reads {what(site)} again in the retry and sets only {', '.join(sorted(site.fields)) or 'conditions'}: {', '.join(dropped)}, staged before, vanish after a conflict"
+                message = (
+                    f"{who(site)} reads {what(site)} again in the retry and sets only "
+                    f"{', '.join(sorted(site.fields)) or 'conditions'}: {', '.join(dropped)}, staged before, vanish after a conflict"
+                )
                 out.append(finding(CODE, [site], message, "set every staged field inside the retry"))
     return out
 

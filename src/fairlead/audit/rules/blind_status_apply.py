@@ -3,7 +3,8 @@
 What it does
     Finds server-side apply to status with force, and apply without a resourceVersion in a function that decides from the status it read.
 Why is this bad?
-    Apply isolates fields by manager, not decisions. With force it takes every field it names from whoever owns it, without a word. Without a
+    Apply isolates fields by manager, not decisions. With force it takes every field it names from whoever owns it, without a word.
+    Without a
     resourceVersion it does not see that what the decision was based on has changed: two applies with one manager name are last-writer-wins.
 Example
     ```go
@@ -14,7 +15,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Whether a decision depends on the status is judged by comparisons in the same function. Force is what controllers are told to use on objects they create: on spec this rule is silent.
+    Whether a decision depends on the status is judged by comparisons in the same function. Force is what controllers are told to use on
+    objects they create: on spec this rule is silent.
 """
 
 from __future__ import annotations
@@ -38,12 +40,25 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         first = group[0]
         others = other_writers(facts, first)
         rival = others[0] if others else "another manager"
-        message = f"{who(first)} applies the status of {what(first)} with force: a field that {rival} owns and has just set is taken over without a conflict"
-        out.append(finding(CODE, group, message, "apply without force, with a field manager of this controller's own", severity=SEVERITY, writers=[who(first), *others]))
+        message = (
+            f"{who(first)} applies the status of {what(first)} with force: a field that {rival} owns and has just set is "
+            f"taken over without a conflict"
+        )
+        out.append(
+            finding(
+                CODE,
+                group,
+                message,
+                "apply without force, with a field manager of this controller's own",
+                severity=SEVERITY,
+                writers=[who(first), *others],
+            )
+        )
     for site in applies:
         if not site.force and site.verb == "ssa" and id(site) in functions and _decides(site, functions[id(site)]):
             message = (
-                f"{who(site)} decides from the status of {what(site)} that it read and applies without a resourceVersion: a second reconcile that read the same "
+                f"{who(site)} decides from the status of {what(site)} that it read and applies without a resourceVersion: a "
+                f"second reconcile that read the same "
                 "applies over it, and neither is refused"
             )
             out.append(finding(CODE, [site], message, "set the resourceVersion that was read in the applied object", severity=SEVERITY))
@@ -51,4 +66,6 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 
 def _decides(site: Site, function: Function) -> bool:
-    return not site.no_version and any(event.what == "compare" and ".Status" in event.detail and event.line < site.line for event in function.events)
+    return not site.no_version and any(
+        event.what == "compare" and ".Status" in event.detail and event.line < site.line for event in function.events
+    )

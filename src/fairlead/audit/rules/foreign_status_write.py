@@ -3,7 +3,8 @@
 What it does
     Finds writes to the status of a kind that another controller owns: the kind of that one's `For(...)`, or a built-in kind.
 Why is this bad?
-    Status is what the owner reports. A second writer needs the owner's fields to be left alone on every path, and the owner does not know that it must; sooner or later
+    Status is what the owner reports. A second writer needs the owner's fields to be left alone on every path, and the owner does not
+    know that it must; sooner or later
     one puts back what it read. The owner can watch the other kind and compute the field itself.
 Example
     ```go
@@ -42,9 +43,13 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         owners = sorted(name for name, controller in facts.controllers.items() if kind in controller.own and name != writer)
         owner = owners[0] if owners else "its own controller"
         message = (
-            f"{writer} writes the status of {what(sites[0])}, which {owner} owns: when {owner} writes what it read before this write, this write is gone, and the other way round"
+            f"{writer} writes the status of {what(sites[0])}, which {owner} owns: when {owner} writes what it read before "
+            f"this write, this write is gone, and the other way round"
         )
-        fix = f"let {owner} watch what {writer} knows and compute it; or agree on fields and write them by server-side apply with an own field manager"
+        fix = (
+            f"let {owner} watch what {writer} knows and compute it; or agree on fields and write them by server-side apply "
+            f"with an own field manager"
+        )
         out.append(finding(CODE, sites, message, fix, severity=SEVERITY, writers=[writer, *owners]))
     return out
 

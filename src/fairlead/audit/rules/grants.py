@@ -37,7 +37,8 @@ def matches(grant: Grant, resource: str) -> bool:
 
 
 def used_in(grant: Grant, uses: dict[str, set[str]], facts: Facts) -> tuple[set[str], bool]:
-    """The verbs used on the grant's resource by the marker's package (for a role: by all code), and whether something there cannot be seen."""
+    """The verbs used on the grant's resource by the marker's package (for a role: by all code), and whether something there cannot be
+    seen."""
     resource = grant.resource.partition("/")[0]
     if not grant.marker:
         return uses.get(resource, set()), any(site.target == "status" and not site.kind for site in facts.sites)
@@ -45,7 +46,11 @@ def used_in(grant: Grant, uses: dict[str, set[str]], facts: Facts) -> tuple[set[
     sites = [site for site in facts.sites if os.path.dirname(site.file) == package and site.target == "status"]
     controllers = {site.controller for site in sites}
     # Writes that belong to no known controller may be reached from this one.
-    reached = [site for site in facts.sites if site.target == "status" and (site in sites or site.controller in controllers or site.controller not in facts.controllers)]
+    reached = [
+        site
+        for site in facts.sites
+        if site.target == "status" and (site in sites or site.controller in controllers or site.controller not in facts.controllers)
+    ]
     blind = any(not site.kind for site in reached)
     if not any(os.path.dirname(site.file) == package for site in facts.sites):
         # No write of any kind stands here: the marker is for code elsewhere (main.go, doc.go).

@@ -3,7 +3,8 @@
 What it does
     Finds patches whose base is the changed object itself, or a copy taken after the change: the difference is empty.
 Why is this bad?
-    `client.MergeFrom(x)` keeps a reference to x. When x itself is then changed and sent, both sides of the difference are the same and the patch is `{}`: it succeeds
+    `client.MergeFrom(x)` keeps a reference to x. When x itself is then changed and sent, both sides of the difference are the same and
+    the patch is `{}`: it succeeds
     and nothing is written. The same when the copy is taken after the change.
 Example
     ```go
@@ -42,10 +43,16 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             if site.target != "status" or site.verb not in ("merge-patch", "merge-patch-locked"):
                 continue
             if "base is the object itself" in site.notes and _changed_here(site, function):
-                message = f"{who(site)} sends {site.subject} against itself: base and object are one, so the patch of {what(site)} is empty and nothing is written"
+                message = (
+                    f"{who(site)} sends {site.subject} against itself: base and object are one, so the patch of {what(site)} is "
+                    f"empty and nothing is written"
+                )
                 out.append(finding(CODE, [site], message, f"take the base from {site.subject}.DeepCopy() before the change"))
             elif _late(site, function):
-                message = f"{who(site)} copies {site.subject} after changing it: the patch of {what(site)} is empty and the change is never written"
+                message = (
+                    f"{who(site)} copies {site.subject} after changing it: the patch of {what(site)} is empty and the change is "
+                    f"never written"
+                )
                 out.append(finding(CODE, [site], message, f"take {site.subject}.DeepCopy() before the first change of its status"))
     return out
 
@@ -61,15 +68,26 @@ def _late(site: Site, function: Function) -> bool:
     base = int(text)
     copied = [event.line for event in function.events if event.what == "copy" and event.subject == site.subject and event.line <= base]
     taken = copied[-1] if copied else base
-    before = [event for event in function.events if _changes(event.what, event.path) and event.subject == site.subject and function.line <= event.line < taken]
+    before = [
+        event
+        for event in function.events
+        if _changes(event.what, event.path) and event.subject == site.subject and function.line <= event.line < taken
+    ]
     between = [
         event
         for event in function.events
-        if event.subject.split(".")[0] == site.subject.split(".")[0] and taken <= event.line <= site.line and event.what in ("mutate", "assign", "passed", "get") and event.line != site.line
+        if event.subject.split(".")[0] == site.subject.split(".")[0]
+        and taken <= event.line <= site.line
+        and event.what in ("mutate", "assign", "passed", "get")
+        and event.line != site.line
     ]
     between = [event for event in between if not (event.line in (taken, base) and event.what == "passed")]
     calls = [event for event in function.events if event.what in ("mutate",) and taken < event.line < site.line]
-    reads = [event for event in function.events if event.what in ("get", "assign") and event.subject == site.subject and before and before[-1].line < event.line <= taken]
+    reads = [
+        event
+        for event in function.events
+        if event.what in ("get", "assign") and event.subject == site.subject and before and before[-1].line < event.line <= taken
+    ]
     return bool(before) and not between and not calls and not reads and _dominates(before[-1].block, site, function)
 
 

@@ -3,7 +3,8 @@
 What it does
     Finds status writers of one kind that use different versions of its API.
 Why is this bad?
-    A writer that uses an older version does not know the fields that only the newer one has. With `conversion: None` the server erases those fields on any write through
+    A writer that uses an older version does not know the fields that only the newer one has. With `conversion: None` the server erases
+    those fields on any write through
     the older version, a patch included, and says nothing. With a webhook it depends on the webhook.
 Example
     ```go
@@ -46,7 +47,14 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             continue
         names = sorted(versions)
         first, second = versions[names[0]], versions[names[-1]]
-        message = f"{who(first[0])} writes the status of {kind} as {names[0]} and {who(second[0])} as {names[-1]}: fields that only one version knows are erased by the writer of the other"
+        message = (
+            f"{who(first[0])} writes the status of {kind} as {names[0]} and {who(second[0])} as {names[-1]}: fields that "
+            f"only one version knows are erased by the writer of the other"
+        )
         sites = [site for name in names for site in versions[name]]
-        out.append(finding(CODE, sites, message, "let every writer use the newest version", severity=SEVERITY, writers=[who(first[0]), who(second[0])]))
+        out.append(
+            finding(
+                CODE, sites, message, "let every writer use the newest version", severity=SEVERITY, writers=[who(first[0]), who(second[0])]
+            )
+        )
     return out

@@ -3,8 +3,10 @@
 What it does
     Finds two status writes of one object on one path through a function: the second is reached after the first succeeded.
 Why is this bad?
-    Every write starts the watches of every other controller and of this one. Between the two writes the status says something that is only half true, and
-    whoever reads it then acts on that. The second write is also the one most likely to meet a conflict: the first has just moved the object.
+    Every write starts the watches of every other controller and of this one. Between the two writes the status says something that is
+    only half true, and
+    whoever reads it then acts on that. The second write is also the one most likely to meet a conflict: the first has just moved the
+    object.
 Example
     ```go
     if err := r.setPhase(ctx, gadget, "Running"); err != nil { return err }
@@ -15,7 +17,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Paths are followed within one function, through helpers that write. Two functions called one after the other are seen only when both are such helpers. Writing ahead of
+    Paths are followed within one function, through helpers that write. Two functions called one after the other are seen only when both
+    are such helpers. Writing ahead of
     an irreversible action is right and wants a suppression with that reason.
 """
 
@@ -44,5 +47,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{function.name} writes the status of {what(second)} at line {first.line} and again at line {second.line} on one path: "
             f"between the two, readers see half of what {who(second)} decided"
         )
-        out.append(finding(CODE, sites, message, "stage the status in memory and write it once, at the end of the reconcile", severity=SEVERITY))
+        out.append(
+            finding(CODE, sites, message, "stage the status in memory and write it once, at the end of the reconcile", severity=SEVERITY)
+        )
     return out

@@ -1,11 +1,14 @@
 """FL007 stale-patch-base
 
 What it does
-    Finds a base that is older than a write of the same function to the same object, and values that are carried over a fresh read: the object is changed, read
+    Finds a base that is older than a write of the same function to the same object, and values that are carried over a fresh read: the
+    object is changed, read
     again, and the change is put on the fresh copy as a whole.
 Why is this bad?
-    After an own write the server's answer is in the object, so a difference with the older base holds whatever anyone changed since, or fails on its resourceVersion every
-    time. A fresh resourceVersion on stale values is worse: the lock now protects nothing, and another writer's newer value is overwritten with a clear conscience.
+    After an own write the server's answer is in the object, so a difference with the older base holds whatever anyone changed since, or
+    fails on its resourceVersion every
+    time. A fresh resourceVersion on stale values is worse: the lock now protects nothing, and another writer's newer value is
+    overwritten with a clear conscience.
 Example
     ```go
     base := client.MergeFrom(gadget.DeepCopy())
@@ -46,7 +49,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             older = _written_since_base(site, function)
             if older is not None:
                 message = (
-                    f"{who(site)} sends a base that is older than its own write at line {older.line}: what others changed in {what(site)} up to that write is "
+                    f"{who(site)} sends a base that is older than its own write at line {older.line}: what others changed in "
+                    f"{what(site)} up to that write is "
                     "taken for this controller's change, or the old resourceVersion is refused"
                 )
                 out.append(finding(CODE, [site], message, "build the base again after the write"))
@@ -54,10 +58,15 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             source = _laundered(site, function)
             if source:
                 message = (
-                    f"{who(site)} reads {site.subject} again and puts the whole status of {source} on it: the fresh resourceVersion lets stale values of "
+                    f"{who(site)} reads {site.subject} again and puts the whole status of {source} on it: the fresh resourceVersion "
+                    f"lets stale values of "
                     f"{what(site)} overwrite what another writer stored in between"
                 )
-                out.append(finding(CODE, [site], message, "after the fresh read set only the fields that this controller decides, from what was read"))
+                out.append(
+                    finding(
+                        CODE, [site], message, "after the fresh read set only the fields that this controller decides, from what was read"
+                    )
+                )
     return out
 
 
@@ -72,7 +81,14 @@ def _written_since_base(site: Site, function: Function) -> Site | None:
         return None
     for event in function.events:
         other = event.site
-        if event.what != "write" or other is None or other is site or other.subject != site.subject or other.target in ("create", "delete") or other.deferred:
+        if (
+            event.what != "write"
+            or other is None
+            or other is site
+            or other.subject != site.subject
+            or other.target in ("create", "delete")
+            or other.deferred
+        ):
             continue
         if int(text) < other.line < site.line and own.block[: len(event.block)] == event.block and not _ends_first(event, own, function):
             return other
@@ -81,7 +97,10 @@ def _written_since_base(site: Site, function: Function) -> Site | None:
 
 def _ends_first(event: Event, own: Event, function: Function) -> bool:
     """A return between the two in the first one's block: no path leads from one to the other."""
-    return any(one.what == "return" and one.block == event.block and event.line <= one.line < own.line and len(one.block) > 0 for one in function.events)
+    return any(
+        one.what == "return" and one.block == event.block and event.line <= one.line < own.line and len(one.block) > 0
+        for one in function.events
+    )
 
 
 def _laundered(site: Site, function: Function) -> str:
@@ -92,7 +111,13 @@ def _laundered(site: Site, function: Function) -> str:
     if not gets:
         return ""
     for event in function.events:
-        if event.what == "mutate" and event.subject == site.subject and event.path == "Status" and gets[-1] <= event.line <= site.line and own.block[: len(event.block)] == event.block:
+        if (
+            event.what == "mutate"
+            and event.subject == site.subject
+            and event.path == "Status"
+            and gets[-1] <= event.line <= site.line
+            and own.block[: len(event.block)] == event.block
+        ):
             match = _WHOLE.match(event.detail.partition("|")[2])
             if match and match.group(1) != site.subject:
                 return match.group(1)

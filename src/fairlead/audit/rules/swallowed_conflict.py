@@ -1,9 +1,11 @@
 """FL009 swallowed-conflict
 
 What it does
-    Finds status writes whose error goes nowhere: assigned to `_`, only logged, or turned into success when it is a conflict, with no request to run again.
+    Finds status writes whose error goes nowhere: assigned to `_`, only logged, or turned into success when it is a conflict, with no
+    request to run again.
 Why is this bad?
-    The loser of a conflict has decided something that nobody stored. When it goes on as if it had, no event will come to make it try again: the status stays wrong until
+    The loser of a conflict has decided something that nobody stored. When it goes on as if it had, no event will come to make it try
+    again: the status stays wrong until
     the next change of the object, which may be never.
 Example
     ```go
@@ -21,7 +23,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to a channel or kept in a field count as handled.
+    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to a
+    channel or kept in a field count as handled.
 """
 
 from __future__ import annotations
@@ -51,7 +54,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         if words is None or (id(site) in functions and _fails_anyway(site, functions[id(site)])):
             continue
         message = (
-            f"{who(site)} {words} the status write of {what(site)}: when another writer was first, this one's status is not stored and nothing runs it again"
+            f"{who(site)} {words} the status write of {what(site)}: when another writer was first, this one's status is not "
+            f"stored and nothing runs it again"
         )
         out.append(finding(CODE, [site], message, "return the error, or ask to be run again (Requeue) when it is a conflict"))
     return out

@@ -1,9 +1,11 @@
 """FL011 unconditional-status-write
 
 What it does
-    Finds status whose content differs on every pass (the current time, the order of a map) and is written on every pass, under no check that something changed.
+    Finds status whose content differs on every pass (the current time, the order of a map) and is written on every pass, under no check
+    that something changed.
 Why is this bad?
-    The write changes the object, the change starts the controller, the controller writes again: a loop that never rests, and every other writer's conflict.
+    The write changes the object, the change starts the controller, the controller writes again: a loop that never rests, and every other
+    writer's conflict.
 Example
     ```go
     gadget.Status.LastChecked = metav1.Now()
@@ -14,7 +16,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Only what can be seen to differ is reported: a plain write of the same value is answered by the server without a change. Times inside conditions are
+    Only what can be seen to differ is reported: a plain write of the same value is answered by the server without a change. Times inside
+    conditions are
     left alone: the usual helpers keep them while the status stays.
 """
 
@@ -41,10 +44,19 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             if cause is None:
                 continue
             message = (
-                f"{who(site)} puts {'the current time' if 'now' in cause.detail.split('|')[0] else 'the order of a map'} into {cause.path.lower()} of {what(site)} "
+                f"{who(site)} puts {'the current time' if 'now' in cause.detail.split('|')[0] else 'the order of a map'} into "
+                f"{cause.path.lower()} of {what(site)} "
                 "and writes on every pass: its own write starts the next pass, and every pass can conflict with another writer"
             )
-            out.append(finding(CODE, [site], message, "write only when something else changed, and keep the old value otherwise; sort what comes from a map", severity=SEVERITY))
+            out.append(
+                finding(
+                    CODE,
+                    [site],
+                    message,
+                    "write only when something else changed, and keep the old value otherwise; sort what comes from a map",
+                    severity=SEVERITY,
+                )
+            )
     return out
 
 

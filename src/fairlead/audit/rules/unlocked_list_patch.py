@@ -1,10 +1,13 @@
 """FL003 unlocked-list-patch
 
 What it does
-    Finds merge patches without a resourceVersion that write conditions, or another list, of a kind whose status another controller writes too.
+    Finds merge patches without a resourceVersion that write conditions, or another list, of a kind whose status another controller
+    writes too.
 Why is this bad?
-    A merge patch replaces a list as a whole, whatever `listType` the schema says: that marker counts for server-side apply and for strategic merge patches, which custom
-    resources refuse. An entry that the other controller added since this one read the object is erased, silently, and stays erased until its owner writes again.
+    A merge patch replaces a list as a whole, whatever `listType` the schema says: that marker counts for server-side apply and for
+    strategic merge patches, which custom
+    resources refuse. An entry that the other controller added since this one read the object is erased, silently, and stays erased until
+    its owner writes again.
 Example
     ```go
     base := client.MergeFrom(gadget.DeepCopy())
@@ -19,7 +22,8 @@ Use instead
 Fix safety
     As for FL002: safe where the error is returned.
 Known limits
-    Lists are seen where the function changes them, or a helper with a condition's name does. A list that is filled elsewhere and passed in is not seen.
+    Lists are seen where the function changes them, or a helper with a condition's name does. A list that is filled elsewhere and passed
+    in is not seen.
 """
 
 from __future__ import annotations
@@ -37,13 +41,18 @@ SEVERITY = "error"
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
-    candidates = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through != "patch helper" and site.lists and other_writers(facts, site)]
+    candidates = [
+        site
+        for site in status_sites(facts)
+        if site.way == "merge-patch" and site.through != "patch helper" and site.lists and other_writers(facts, site)
+    ]
     for group in by_cause(candidates, facts, base=True):
         first = group[0]
         others = other_writers(facts, first)
         lists = ", ".join(dict.fromkeys(name for site in group for name in site.lists))
         message = (
-            f"{who(first)} replaces {lists} of {what(first)} by a merge patch: an entry that {others[0]} adds between the read and the patch is erased"
+            f"{who(first)} replaces {lists} of {what(first)} by a merge patch: an entry that {others[0]} adds between the "
+            f"read and the patch is erased"
         )
         fix = "lock the base with MergeFromWithOptimisticLock{}, apply with an own field manager, or give the list one owner"
         made = finding(CODE, group, message, fix, writers=[who(first), *others])

@@ -1,9 +1,11 @@
 """FL002 unlocked-status-patch
 
 What it does
-    Under policy `locked`, finds status merge patches that carry no resourceVersion: `client.MergeFrom(x)` and merge patches of raw bytes without one.
+    Under policy `locked`, finds status merge patches that carry no resourceVersion: `client.MergeFrom(x)` and merge patches of raw bytes
+    without one.
 Why is this bad?
-    The server applies such a patch to whatever is stored by then. Two reconciles that both read "no plan yet" both create one, and the second silently
+    The server applies such a patch to whatever is stored by then. Two reconciles that both read "no plan yet" both create one, and the
+    second silently
     replaces the first. With a resourceVersion the second is refused and decides again.
 Example
     ```go
@@ -15,7 +17,8 @@ Use instead
     ```
     Where every writer owns its fields and none is computed from another's, choose policy `disjoint`: this rule is silent there.
 Fix safety
-    Safe where the error of the patch is returned to the caller: a refused write is tried again by the next reconcile. Unsafe (`--fix --unsafe`) elsewhere, because a
+    Safe where the error of the patch is returned to the caller: a refused write is tried again by the next reconcile. Unsafe (`--fix
+    --unsafe`) elsewhere, because a
     conflict that nobody handles would now be lost.
 Known limits
     A base that comes from outside the audited files is reported for review as "base not seen".
@@ -46,11 +49,15 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         rival = others[0] if others else "another reconcile of the same object"
         unseen = "base not seen" in first.notes
         message = (
-            f"{who(first)} patches the status of {what(first)} without a resourceVersion: what {rival} wrote to the same field after the read "
+            f"{who(first)} patches the status of {what(first)} without a resourceVersion: what {rival} wrote to the same "
+            f"field after the read "
             "is overwritten and nobody is told"
         )
         if unseen:
-            message = f"{who(first)} patches the status of {what(first)} with a base that is built outside the audited files: it may carry no resourceVersion"
+            message = (
+                f"{who(first)} patches the status of {what(first)} with a base that is built outside the audited files: it may "
+                f"carry no resourceVersion"
+            )
         made = finding(CODE, group, message, _fix(first), severity="warning" if unseen else "error", writers=[who(first), *others])
         made.fixable = "" if unseen else _fixable(group)
         out.append(made)

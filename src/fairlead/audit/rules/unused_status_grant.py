@@ -1,20 +1,24 @@
 """FL013 unused-status-grant
 
 What it does
-    Finds RBAC markers and rules that grant a write verb on `*/status` which no code uses: per controller (the marker's package), and for the whole role.
+    Finds RBAC markers and rules that grant a write verb on `*/status` which no code uses: per controller (the marker's package), and for
+    the whole role.
 Why is this bad?
-    A grant that nothing uses hides the day on which something starts to: the next writer of that status needs no change that a reviewer would see.
+    A grant that nothing uses hides the day on which something starts to: the next writer of that status needs no change that a reviewer
+    would see.
 Example
     ```go
     // +kubebuilder:rbac:groups=example.io,resources=configs/status,verbs=get;update;patch
     ```
     in a controller that no longer writes the status of Config.
 Use instead
-    Drop the marker. When another controller of the same operator has the same grant the generated role does not change: the finding says so.
+    Drop the marker. When another controller of the same operator has the same grant the generated role does not change: the finding says
+    so.
 Fix safety
     Safe: a marker all of whose verbs are dead in its package is removed. Partly used ones are notes and are left alone.
 Known limits
-    The resource is matched with the usual plural of the kind. A package that writes kinds which cannot be seen (an interface, unstructured objects) is not judged.
+    The resource is matched with the usual plural of the kind. A package that writes kinds which cannot be seen (an interface,
+    unstructured objects) is not judged.
 """
 
 from __future__ import annotations
@@ -56,7 +60,13 @@ def _finding(grant: Grant, granted: set[str], dead: set[str], facts: Facts, uses
         message += f"; the aggregated role does not change: {twin[0].file}:{twin[0].line} grants the same"
     elif grant.marker and uses.get(grant.resource.partition("/")[0], set()) & dead:
         message += "; another controller of this operator uses it, so the aggregated role still needs it"
-    made = Finding(CODE, slug_of(CODE), message, "drop it from the marker" if grant.marker else "drop it from the role", [Place(grant.file, grant.line)])
+    made = Finding(
+        CODE,
+        slug_of(CODE),
+        message,
+        "drop it from the marker" if grant.marker else "drop it from the role",
+        [Place(grant.file, grant.line)],
+    )
     made.severity = SEVERITY if whole else "note"
     made.fixable = "safe" if whole and grant.marker and "/status" in grant.text and ";" not in _resources(grant.text) else ""
     return made

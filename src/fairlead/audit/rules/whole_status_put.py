@@ -3,8 +3,10 @@
 What it does
     Finds writes that PUT the whole object to /status: `Status().Update`, `UpdateStatus`, `replace_*_status`.
 Why is this bad?
-    A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and the whole
-    reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are put back to old values.
+    A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and the
+    whole
+    reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are put back to old
+    values.
     A writer that changes one field has no reason to assert the rest.
 Example
     ```go
@@ -21,7 +23,8 @@ Use instead
 Fix safety
     There is no automatic fix: where the copy must be taken depends on where the status is changed.
 Known limits
-    A PUT under a retry that reads again and sets only its own fields loses nothing; it is still reported, because nothing in it says which fields are its own.
+    A PUT under a retry that reads again and sets only its own fields loses nothing; it is still reported, because nothing in it says
+    which fields are its own.
 """
 
 from __future__ import annotations

@@ -37,10 +37,23 @@ def other_writers(facts: Facts, site: Site) -> list[str]:
     return sorted(name for name in facts.writers(site.kind) if name != who(site)) if site.kind else []
 
 
-def finding(code: str, sites: Iterable[Site], message: str, fix: str, *, severity: str = "error", writers: Iterable[str] = (), fixable: str = "") -> Finding:
+def finding(
+    code: str, sites: Iterable[Site], message: str, fix: str, *, severity: str = "error", writers: Iterable[str] = (), fixable: str = ""
+) -> Finding:
     listed = list(sites)
     first = listed[0]
-    made = Finding(code, slug_of(code), message, fix, [place(site, _note(site)) for site in listed], listed, severity, first.kind, first.controller, tuple(writers))
+    made = Finding(
+        code,
+        slug_of(code),
+        message,
+        fix,
+        [place(site, _note(site)) for site in listed],
+        listed,
+        severity,
+        first.kind,
+        first.controller,
+        tuple(writers),
+    )
     made.fixable = fixable
     if first.base:
         file, _, line = first.base.rpartition(":")

@@ -1,12 +1,16 @@
 """FL017 wrong-patch-in-python
 
 What it does
-    Finds four traps of Python's Kubernetes clients: a patch whose content type the client guesses wrong; a list assigned to kopf's `patch.status`; a typed
+    Finds four traps of Python's Kubernetes clients: a patch whose content type the client guesses wrong; a list assigned to kopf's
+    `patch.status`; a typed
     model sent back as a whole; a 422 handled as a conflict, or a conflict of `patch.fns` expected as 409.
 Why is this bad?
-    kubernetes_asyncio sends a dict for a custom object's status as JSON patch unless told otherwise, and the server answers 400; kubernetes sends a list as merge patch; the
-    dynamic clients and lightkube default to strategic merge, which custom resources refuse with 415. kopf writes `patch.status` by a plain merge patch, so a list there replaces
-    the stored one. A typed model drops fields it does not know and cannot delete one. A failed `test` of a JSON patch is a 422, not a 409, and so is a
+    kubernetes_asyncio sends a dict for a custom object's status as JSON patch unless told otherwise, and the server answers 400;
+    kubernetes sends a list as merge patch; the
+    dynamic clients and lightkube default to strategic merge, which custom resources refuse with 415. kopf writes `patch.status` by a
+    plain merge patch, so a list there replaces
+    the stored one. A typed model drops fields it does not know and cannot delete one. A failed `test` of a JSON patch is a 422, not a
+    409, and so is a
     schema violation: trying either again without looking is wrong for one of them.
 Example
     ```python
@@ -20,7 +24,8 @@ Use instead
         status.conditions.set("Ready", True, reason="AllUp")
     ```
 Fix safety
-    Safe: `_content_type="application/merge-patch+json"` is added to a call that has a dict for its body and no content type. The rest has no automatic fix.
+    Safe: `_content_type="application/merge-patch+json"` is added to a call that has a dict for its body and no content type. The rest
+    has no automatic fix.
 Known limits
     Which client a name belongs to is read from the imports of the file.
 """
@@ -38,7 +43,8 @@ CODE = "FL017"
 SEVERITY = "error"
 _TRAPS = {
     "content-type-guessed": (
-        "leaves the content type of a patch to the client, which guesses wrong here: the server refuses it, or takes a list for a merge patch",
+        "leaves the content type of a patch to the client, which guesses wrong here: the server refuses it, or takes a "
+        "list for a merge patch",
         'pass _content_type="application/merge-patch+json" (or the type that the body has)',
         "safe",
     ),
@@ -48,7 +54,8 @@ _TRAPS = {
         "",
     ),
     "kopf-list": (
-        "assigns a list to kopf's patch.status: the merge patch replaces the stored list, so an entry that another writer added since is erased",
+        "assigns a list to kopf's patch.status: the merge patch replaces the stored list, so an entry that another "
+        "writer added since is erased",
         "write the list through fairlead's session, or give it one owner",
         "",
     ),
