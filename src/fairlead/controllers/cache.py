@@ -1,7 +1,8 @@
 """The objects of one kind as the watch has shown them, with the own writes laid over until the watch has caught up.
 
 Without that overlay a reconcile that follows its own write would see the object before it, and decide on what it has itself
-changed. Objects are shared, never copied, never changed. Resource versions are compared as numbers.
+changed: so what was created, changed or deleted through `ctx` is seen at once, in `get`, in lists and in indexes. Objects are
+shared, never copied, never changed. Resource versions are compared as numbers.
 """
 
 from __future__ import annotations
@@ -21,91 +22,142 @@ class Cache:
     """One kind."""
 
     def __init__(self) -> None:
-        self._seen: dict[ObjectKey, Json] = {}
-        self._own: dict[ObjectKey, Json] = {}
+        #: The newest version known, the watch's or our own: what readers get.
+        self._shown: dict[ObjectKey, Json] = {}
+        #: Where we are ahead of the watch: the version that we wrote, and what the watch has shown below it.
+        self._own: dict[ObjectKey, tuple[int, Json | None]] = {}
+        #: What the watch still shows of objects that we deleted.
+        self._dead: dict[ObjectKey, Json] = {}
         self._indexers: dict[str, Callable[[Json], Iterable[Hashable]]] = {}
         self._indexes: dict[str, dict[Hashable, dict[ObjectKey, None]]] = {}
         self.synced = False
 
+    # -- reading
+
     def get(self, namespace: str, name: str) -> Json | None:
         """The newest version known, or None."""
-        key = (namespace, name)
-        own = self._own.get(key)
-        return own if own is not None else self._seen.get(key)
+        return self._shown.get((namespace, name))
 
     def __iter__(self) -> Iterator[Json]:
-        return (self.get(*key) for key in list(self._seen))
+        return iter(list(self._shown.values()))
 
     def __len__(self) -> int:
-        return len(self._seen)
+        return len(self._shown)
 
     def keys(self) -> list[ObjectKey]:
         """Every object's key."""
-        return list(self._seen)
+        return list(self._shown)
 
     def index(self, name: str, values: Callable[[Json], Iterable[Hashable]]) -> None:
         """Keep objects findable by what the function says of them."""
         self._indexers[name] = values
         self._indexes[name] = {}
-        for key, obj in self._seen.items():
+        for key, obj in self._shown.items():
             self._enter(name, key, obj)
 
     def by(self, index: str, value: Hashable) -> list[Json]:
         """The objects of which the index says that value."""
-        found = (self.get(*key) for key in self._indexes[index].get(value, ()))
-        return [obj for obj in found if obj is not None]
+        if index not in self._indexes:
+            known = ", ".join(sorted(self._indexes)) or "none"
+            raise LookupError(f"there is no index {index!r} here, known: {known}; add it with .index()")
+        return [self._shown[key] for key in self._indexes[index].get(value, ())]
+
+    # -- what the watch says
+
+    def witnessed(self, key: ObjectKey) -> Json | None:
+        """What the watch itself has shown last, whatever we wrote since."""
+        if key in self._own:
+            return self._own[key][1]
+        return self._dead[key] if key in self._dead else self._shown.get(key)
 
     def saw(self, obj: Json) -> Json | None:
-        """The watch, or a list, has shown this version. Gives the version that was known before; an older one changes nothing."""
+        """The watch, or a list, has shown this version. Gives what it had shown before; one older than an own write stays below it."""
         key = key_of(obj)
-        before = self._seen.get(key)
-        if before is not None and _same_object(before, obj) and version(obj) < version(before):
+        before = self.witnessed(key)
+        if before is not None and uid(before) == uid(obj) and version(obj) < version(before):
             return before
-        self._replace(key, before, obj)
-        own = self._own.get(key)
-        if own is not None and (not _same_object(own, obj) or version(obj) >= version(own)):
-            del self._own[key]
+        if key in self._own and version(obj) < self._own[key][0]:
+            self._own[key] = (self._own[key][0], obj)
+        elif key in self._dead and uid(self._dead[key]) == uid(obj):
+            self._dead[key] = obj
+        else:
+            self._own.pop(key, None)
+            self._dead.pop(key, None)
+            self._show(key, obj)
         return before
 
-    def saw_gone(self, obj: Json) -> None:
-        """The watch has shown that the object is deleted."""
+    def saw_gone(self, obj: Json) -> Json | None:
+        """The watch has shown that the object is deleted. Gives what it had shown before."""
         key = key_of(obj)
-        before = self._seen.get(key)
-        if before is not None and _same_object(before, obj):
-            self._replace(key, before, None)
-        own = self._own.get(key)
-        if own is not None and (_same_object(own, obj) or before is None):
-            del self._own[key]
+        before = self.witnessed(key)
+        if key in self._dead and uid(self._dead[key]) == uid(obj):
+            del self._dead[key]
+        shown = self._shown.get(key)
+        if shown is not None and uid(shown) == uid(obj):
+            self._forget(key)
+        elif key in self._own:
+            self._own[key] = (self._own[key][0], None)
+        return before
 
-    def wrote(self, obj: Json) -> None:
-        """An own write was answered with this version: it stands until the watch shows it, or something newer."""
-        key = key_of(obj)
-        seen = self._seen.get(key)
-        if seen is not None and _same_object(seen, obj) and version(seen) >= version(obj):
-            return
-        self._own[key] = obj
+    def replace_all(self, objects: Iterable[Json], namespace: str | None = None, at: int = -1) -> list[Json]:
+        """A fresh list of that version: what is not in it is gone, but for own writes that are newer. Gives what is gone.
 
-    def replace_all(self, objects: Iterable[Json]) -> list[ObjectKey]:
-        """A fresh list: what is not in it is gone. Gives the keys that are."""
+        With a namespace only its objects are judged: other lists speak of the others.
+        """
         fresh = {key_of(obj): obj for obj in objects}
-        gone = [key for key in self._seen if key not in fresh]
-        for key in gone:
-            self.saw_gone(self._seen[key])
+        known = [*self._shown, *self._dead]
+        missing = [key for key in known if key not in fresh and (namespace is None or key[0] in (namespace, ""))]
+        gone = [before for key in missing if (before := self.witnessed(key)) is not None]
+        for key in missing:
+            self._dead.pop(key, None)
+            if key in self._own and self._own[key][0] > at:
+                self._own[key] = (self._own[key][0], None)
+            elif key in self._shown:
+                self._forget(key)
         for obj in fresh.values():
             self.saw(obj)
         self.synced = True
         return gone
 
-    def _replace(self, key: ObjectKey, before: Json | None, after: Json | None) -> None:
+    # -- what we did ourselves
+
+    def wrote(self, obj: Json) -> None:
+        """An own write, or a read past the cache, gave this version: it stands until the watch shows it, or something newer."""
+        key = key_of(obj)
+        shown = self._shown.get(key)
+        deleted = key in self._dead and uid(self._dead[key]) == uid(obj)
+        if deleted or version(obj) < 0 or (shown is not None and version(shown) >= version(obj)):
+            return
+        self._own[key] = (version(obj), self.witnessed(key))
+        self._dead.pop(key, None)
+        self._show(key, obj)
+
+    def removed(self, obj: Json) -> None:
+        """An own deletion was answered: nobody sees it any more, whatever the watch still shows of it."""
+        key = key_of(obj)
+        shown = self._shown.get(key)
+        if shown is None or uid(shown) != uid(obj):
+            return
+        witnessed = self.witnessed(key)
+        self._forget(key)
+        if witnessed is not None:
+            self._dead[key] = witnessed
+
+    # -- the parts
+
+    def _show(self, key: ObjectKey, obj: Json) -> None:
+        before = self._shown.get(key)
         for name in self._indexers:
             if before is not None:
                 self._leave(name, key, before)
-            if after is not None:
-                self._enter(name, key, after)
-        if after is None:
-            self._seen.pop(key, None)
-        else:
-            self._seen[key] = after
+            self._enter(name, key, obj)
+        self._shown[key] = obj
+
+    def _forget(self, key: ObjectKey) -> None:
+        before = self._shown.pop(key)
+        self._own.pop(key, None)
+        for name in self._indexers:
+            self._leave(name, key, before)
 
     def _enter(self, name: str, key: ObjectKey, obj: Json) -> None:
         for value in self._indexers[name](obj):
@@ -132,5 +184,7 @@ def version(obj: Json) -> int:
     return int(text) if text.isdigit() else -1
 
 
-def _same_object(one: Json, other: Json) -> bool:
-    return bool(one["metadata"].get("uid") == other["metadata"].get("uid"))
+def uid(obj: Json) -> str:
+    """The object's uid."""
+    found: str = obj["metadata"].get("uid") or ""
+    return found

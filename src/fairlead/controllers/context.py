@@ -5,14 +5,18 @@ Reading the status through `ctx.object` counts as reading it through `ctx.status
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from ..clients.client import AsyncClient
 from ..objects.tree import thaw
-from ..status.view import MapView
+from ..status.view import ListView, MapView
 
 if TYPE_CHECKING:
-    from ..clients.client import AsyncClient
+    import builtins
+    from collections.abc import Callable
+
     from ..objects.tree import Json
     from ..status.stage import Stage
     from ..status.writer import AsyncSessionStatus, AsyncStatusWriter
@@ -20,21 +24,43 @@ if TYPE_CHECKING:
     from .clock import Clock
     from .events import EventRecorder
 
+log = logging.getLogger("fairlead.controllers")
+
+
+def _refused(*_: Any, **__: Any) -> NoReturn:
+    raise TypeError("ctx.object is what was read; stage changes on ctx.status")
+
+
+def _seen(found: Any) -> Any:
+    if isinstance(found, MapView):
+        return SeenStatus(found._stage, found._path)
+    return SeenList(found._stage, found._path) if isinstance(found, ListView) else found
+
 
 class SeenStatus(MapView):
     """The status as part of the object: it can be read, and that counts; it is changed through `ctx.status`."""
 
     __slots__ = ()
 
-    def __setitem__(self, name: str, value: Any) -> NoReturn:
-        raise TypeError("ctx.object is what was read; stage changes on ctx.status")
+    def __getitem__(self, name: str) -> Any:
+        return _seen(super().__getitem__(name))
 
-    def __delitem__(self, name: str) -> NoReturn:
-        raise TypeError("ctx.object is what was read; stage changes on ctx.status")
+    __setitem__ = __delitem__ = pop = clear = _refused
+
+
+class SeenList(ListView):
+    """A list of it."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return _seen(super().__getitem__(index))
+
+    __setitem__ = __delitem__ = insert = sort = _put = _refused
 
 
 class SeenObject(Mapping[str, Any]):
-    """The object as it was read. What is taken from it is the caller's own copy."""
+    """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet."""
 
     def __init__(self, obj: Json, stage: Stage) -> None:
         self._obj = obj
@@ -43,8 +69,6 @@ class SeenObject(Mapping[str, Any]):
 
     def __getitem__(self, name: str) -> Any:
         if name == "status":
-            if "status" not in self._obj:
-                raise KeyError(name)
             return SeenStatus(self._stage, ("status",))
         if name not in self._taken:
             self._taken[name] = thaw(self._obj[name])
@@ -83,9 +107,69 @@ class Caches:
         """Every object known, in one namespace or all."""
         return [obj for obj in self.of(api_version, kind) if namespace is None or obj["metadata"].get("namespace") == namespace]
 
+    def by(self, api_version: str, kind: str, index: str, value: Any) -> builtins.list[Json]:
+        """The objects of which the index says that value."""
+        return self.of(api_version, kind).by(index, value)
+
     def add(self, api_version: str, kind: str, cache: Cache) -> None:
         """Used by the manager."""
         self._caches[api_version, kind] = cache
+
+    def wrote(self, obj: Json) -> None:
+        """An own write was answered with this object."""
+        cache = self._caches.get((obj.get("apiVersion", ""), obj.get("kind", "")))
+        if cache is not None:
+            cache.wrote(obj)
+
+    def removed(self, named: Json, answer: Json) -> None:
+        """An own deletion was answered: with the object, which may still have to finish something, or with a Status."""
+        metadata = answer.get("metadata") or {}
+        if metadata.get("deletionTimestamp"):
+            self.wrote(answer)
+            return
+        cache = self._caches.get((named.get("apiVersion", ""), named.get("kind", "")))
+        found = metadata.get("uid") or (answer.get("details") or {}).get("uid")
+        if cache is not None and found:
+            cache.removed({"metadata": {**named["metadata"], "uid": found}})
+
+
+class KnownClient(AsyncClient):
+    """The plain client, whose own writes are seen in the caches at once."""
+
+    def __init__(self, client: AsyncClient, caches: Caches) -> None:
+        self.transport = client.transport
+        self._calls = client._calls
+        self._timeout = client._timeout
+        self._caches = caches
+
+    async def create(self, obj: Any, *, field_manager: str | None = None) -> Json:
+        """Create; AlreadyExists when the name is taken."""
+        made = await super().create(obj, field_manager=field_manager)
+        self._caches.wrote(made)
+        return made
+
+    async def replace(self, obj: Any, subresource: str | None = None, *, field_manager: str | None = None) -> Json:
+        """PUT the whole object, or its subresource."""
+        stored = await super().replace(obj, subresource, field_manager=field_manager)
+        self._caches.wrote(stored)
+        return stored
+
+    async def patch(
+        self, obj: Any, body: Any, type: str = "merge", subresource: str | None = None, field_manager: str | None = None,
+        force: bool = False,
+    ) -> Json:  # fmt: skip
+        """merge, json, apply or strategic."""
+        stored = await super().patch(obj, body, type, subresource, field_manager, force)
+        self._caches.wrote(stored)
+        return stored
+
+    async def delete(
+        self, obj: Any, uid: str | None = None, resource_version: str | None = None, propagation: str | None = None
+    ) -> Json:
+        """Delete, with preconditions where given."""
+        answer = await super().delete(obj, uid, resource_version, propagation)
+        self._caches.removed(obj, answer)
+        return answer
 
 
 class Context:
@@ -106,16 +190,32 @@ class Context:
     ) -> None:
         #: The object as it was read; immutable in effect.
         self.object = SeenObject(obj, stage)
-        #: The same as plain data, unrecorded, for who builds other objects from it.
+        #: The same as plain data, unrecorded and not to be changed, for who builds other objects from it.
         self.snapshot = obj
         #: Staged; written once when the reconcile returns, also when it raises.
         self.status = status
+        #: Reads the server itself; its writes are seen in `cache` at once.
         self.client = client
         self.cache = cache
+        #: For finalizers and other objects: `await ctx.writer.add_finalizer(ctx.snapshot, ...)`.
         self.writer = writer
         self.clock = clock
+        #: None when the manager records no events; `ctx.event` works either way.
         self.events = events
         self.controller = controller
+        self._afterwards: list[Callable[[], object]] = []
+
+    def after_flush(self, action: Callable[[], object]) -> None:
+        """Do this when the reconcile has returned and its status is written; not at all when either failed. For metrics."""
+        self._afterwards.append(action)
+
+    def settled(self) -> None:
+        """Used by the controller: the flush succeeded."""
+        for action in self._afterwards:
+            try:
+                action()
+            except Exception:
+                log.exception("%r failed after the flush of %r", action, self.object)
 
     @property
     def namespace(self) -> str:
@@ -128,3 +228,21 @@ class Context:
         """The object's name."""
         name: str = self.snapshot["metadata"]["name"]
         return name
+
+    @property
+    def deleting(self) -> bool:
+        """Whether somebody has asked for the object's deletion."""
+        return bool(self.snapshot["metadata"].get("deletionTimestamp"))
+
+    def owner_reference(self) -> dict[str, Any]:
+        """What goes into `metadata.ownerReferences` of an object that this one controls."""
+        obj = self.snapshot
+        return {
+            "apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": self.name, "uid": obj["metadata"]["uid"],
+            "controller": True, "blockOwnerDeletion": True,
+        }  # fmt: skip
+
+    async def event(self, reason: str, note: str, *, type: str = "Normal", action: str = "Reconcile") -> None:
+        """Record an event about the object. Never fails the reconcile."""
+        if self.events is not None:
+            await self.events.record(self.snapshot, reason, note, type=type, action=action)

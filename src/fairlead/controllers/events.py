@@ -7,12 +7,12 @@ that cannot be written is logged and dropped.
 from __future__ import annotations
 
 import logging
-import time
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..errors import ApiError, FairleadError
+from ..errors import NotFound
+from .clock import micro
 
 if TYPE_CHECKING:
     from ..clients.client import AsyncClient
@@ -41,6 +41,7 @@ class EventRecorder:
         self._controller = controller
         self._instance = instance
         self._clock = clock
+        self._made = 0
         self._known: dict[tuple[str, ...], _Known] = {}
 
     async def record(self, obj: Json, reason: str, note: str, *, type: str = NORMAL, action: str = "Reconcile") -> None:
@@ -49,11 +50,9 @@ class EventRecorder:
         now = self._clock.today()
         known = self._known.get(key)
         try:
-            if known is not None and now - known.last < SERIES_SECONDS:
-                await self._again(known, now)
-            else:
+            if known is None or now - known.last >= SERIES_SECONDS or not await self._again(known, now):
                 self._remember(key, await self._new(obj, type, reason, note, action, now), now)
-        except (ApiError, FairleadError, OSError) as error:
+        except Exception as error:  # a reconcile does not fail because nobody could be told of it
             log.warning("the event %s on %s could not be recorded: %s", reason, obj["metadata"].get("name"), error)
 
     async def _new(self, obj: Json, type: str, reason: str, note: str, action: str, now: float) -> Json:
@@ -64,7 +63,8 @@ class EventRecorder:
             regarding["namespace"] = metadata["namespace"]
         if metadata.get("resourceVersion"):
             regarding["resourceVersion"] = metadata["resourceVersion"]
-        name = f"{metadata['name'][:230]}.{int(now * 1e9):x}"
+        name = f"{metadata['name'][:230]}.{int(now * 1e9) + self._made:x}"
+        self._made += 1
         event = {
             "apiVersion": "events.k8s.io/v1", "kind": "Event", "metadata": {"name": name, "namespace": namespace},
             "eventTime": micro(now), "reportingController": self._controller, "reportingInstance": self._instance[:128],
@@ -72,22 +72,21 @@ class EventRecorder:
         }  # fmt: skip
         return await self._client.create(event)
 
-    async def _again(self, known: _Known, now: float) -> None:
+    async def _again(self, known: _Known, now: float) -> bool:
+        """One more of the series; False when the event has expired meanwhile."""
         known.count += 1
         known.last = now
         series = {"count": known.count, "lastObservedTime": micro(now)}
-        await self._client.patch(known.obj, {"series": series})
+        try:
+            await self._client.patch(known.obj, {"series": series})
+        except NotFound:
+            return False
+        return True
 
     def _remember(self, key: tuple[str, ...], obj: Json, now: float) -> None:
         if len(self._known) >= _LIMIT:
             self._known.pop(next(iter(self._known)))
         self._known[key] = _Known(obj, 1, now)
-
-
-def micro(seconds: float) -> str:
-    """A time with microseconds, as MicroTime wants it."""
-    whole, fraction = divmod(seconds, 1)
-    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(whole)) + f".{int(fraction * 1e6):06d}Z"
 
 
 def _cut(note: str) -> str:
