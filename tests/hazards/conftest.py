@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pytest
 
-from fairlead.errors import FairleadError
+from fairlead.apiserver.real import build
+from fairlead.apiserver.real.launch import RealServer
+from fairlead.errors import AlreadyExists, FairleadError
 from fairlead.testing.checking import Watchman
 from fairlead.testing.hazards.place import CRD, NEWER, OLDER, Place, embedded
 from fairlead.testing.transport import HttpTransport
@@ -30,23 +33,27 @@ def watched() -> Watched:
 
 
 @pytest.fixture(scope="session")
-def real_place(request: pytest.FixtureRequest) -> Iterator[Place]:
-    """One real server for all cells."""
+def real_server(request: pytest.FixtureRequest) -> Iterator[RealServer]:
+    """One real server for everything here."""
     if request.config.getoption("--fairlead-no-real"):
         pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
-    from fairlead.apiserver.real import build
-    from fairlead.apiserver.real.launch import RealServer
-
     try:
         binaries = build.ensure()
     except FairleadError as error:
         pytest.skip(f"no real kube-apiserver: {error}")
     with RealServer(binaries=binaries) as server:
-        context = server.ssl_context()
-        place = Place(lambda actor: HttpTransport(server.url, token=server.token, context=context, user_agent=actor))
+        yield server
+
+
+@pytest.fixture(scope="session")
+def real_place(real_server: RealServer) -> Place:
+    """The real server, with the CRD."""
+    context = real_server.ssl_context()
+    place = Place(lambda actor: HttpTransport(real_server.url, token=real_server.token, context=context, user_agent=actor))
+    with contextlib.suppress(AlreadyExists):
         place.maker.create(CRD)
-        _wait_until_served(place)
-        yield place
+    _wait_until_served(place)
+    return place
 
 
 def _wait_until_served(place: Place) -> None:

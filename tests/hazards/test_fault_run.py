@@ -2,70 +2,34 @@
 
 from __future__ import annotations
 
-import asyncio
-import random
 from typing import Any
 
 import pytest
 
-from fairlead.apiserver.embedded import equip
-from fairlead.apiserver.inprocess import Transport
-from fairlead.apiserver.machine import Machine
-from fairlead.apiserver.manifests import load_crds
-from fairlead.testing.checking import Watchman
-from fairlead.testing.hazards.faultrun import Rates, Run, problems, writers
-from fairlead.testing.hazards.place import CRD, Place
-from fairlead.wire import Answer, Request
-
-
-class Keeping(Watchman):
-    """The checker, and every version of every object."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.versions: dict[str, list[Any]] = {}
-
-    def committed(self, call: Any, before: Any, after: Any) -> None:
-        super().committed(call, before, after)
-        if call.kind.kind == "Gadget" and after is not None:
-            self.versions.setdefault(after.obj["metadata"]["name"], []).append(after.obj)
-
-
-def run_embedded(seed: int, writes: int, rates: Rates) -> tuple[Run, Keeping]:
-    """A run in this process; who goes next is decided by a seeded chance before each request."""
-    keeping = Keeping()
-    machine = equip(Machine(clock=lambda: 1_767_225_600.0, recorder=keeping))
-    load_crds(machine, [CRD])
-    place = Place(lambda actor: Transport(machine, agent=actor))
-    names = [place.make(f"g{index}")["metadata"]["name"] for index in range(3)]
-    turns = random.Random(seed)
-
-    def connect(actor: str) -> Any:
-        transport = Transport(machine, agent=actor)
-
-        async def send(request: Request) -> Answer:
-            for _ in range(turns.randrange(4)):
-                await asyncio.sleep(0)
-            return transport.send(request)
-
-        return send
-
-    return asyncio.run(writers(connect, names, writes=writes, count=8, seed=seed, rates=rates)), keeping
+from fairlead.testing.hazards.faultplaces import on_embedded, on_real
+from fairlead.testing.hazards.faultrun import Rates, Run, problems
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_lost_whatever_goes_wrong(seed: int) -> None:
     """The versions of the objects and the checker agree that every write is where it belongs, once."""
-    run, keeping = run_embedded(seed, 400, Rates())
+    run, keeping = on_embedded(writes=400, count=8, seed=seed, rates=Rates())
     assert problems(keeping.versions, run) == []
     assert keeping.lost() == []
     assert min(run.faults[name] for name in ("lost", "failed", "busy", "killed")) > 0
     assert run.outcomes["rebased"] + run.outcomes["converged"] > 20, "writers must have met each other"
 
 
+def test_nothing_is_lost_on_a_real_server_behind_the_fault_proxy(real_server: Any) -> None:
+    """The same on a real kube-apiserver, its versions as a watch told them."""
+    run, versions = on_real(real_server, writes=160, count=8, seed=1, rates=Rates())
+    assert problems(versions, run) == []
+    assert min(run.faults[name] for name in ("lost", "500", "429", "killed")) > 0
+
+
 def test_the_same_seed_gives_the_same_run() -> None:
     """A run that fails can be run again."""
-    first, second = (run_embedded(7, 80, Rates())[0] for _ in range(2))
+    first, second = (on_embedded(writes=80, count=8, seed=7, rates=Rates())[0] for _ in range(2))
     assert (first.acknowledged, first.requests, first.faults) == (second.acknowledged, second.requests, second.faults)
 
 
