@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from ..objects.tree import Json
     from ..wire import AsyncTransport, Transport
-    from .calls import Call, Result
+    from .calls import Call, Resource, Result
 
 AGENT = "fairlead"
 PAGE = 500
@@ -49,6 +49,10 @@ class Client:
     ) -> tuple[builtins.list[Json], str]:  # fmt: skip
         """The same with the resourceVersion of the list, from which a watch goes on."""
         return self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit))
+
+    def resource(self, api_version: str, kind: str) -> Resource:
+        """Where the kind lives on the server: its path, and whether in namespaces. NotFound where it is not served."""
+        return self._run(self._calls.resource(api_version, kind))
 
     def create(self, obj: Any, *, field_manager: str | None = None) -> Json:
         """Create; AlreadyExists when the name is taken."""
@@ -129,6 +133,10 @@ class AsyncClient:
     ) -> tuple[builtins.list[Json], str]:  # fmt: skip
         """The same with the resourceVersion of the list, from which a watch goes on."""
         return await self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit))
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """Where the kind lives on the server: its path, and whether in namespaces. NotFound where it is not served."""
+        return await self._run(self._calls.resource(api_version, kind))
 
     async def create(self, obj: Any, *, field_manager: str | None = None) -> Json:
         """Create; AlreadyExists when the name is taken."""
