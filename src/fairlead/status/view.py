@@ -182,10 +182,13 @@ class Conditions:
         self._path = path
 
     def set(
-        self, type: str, status: bool | None, *, reason: str, message: str = "", observed_generation: int | None = None
-    ) -> None:
-        """Say True, False, or None for Unknown. The transition time moves only when that changes."""
+        self, type: str, status: bool | None, *, reason: str, message: str = "", observed_generation: int | None = None,
+        since: str | None = None,
+    ) -> None:  # fmt: skip
+        """Say True, False, or None for Unknown. The transition time moves only when that changes, or to `since` where given."""
         fields = conditions.said(type, status, reason=reason, message=message)
+        if since is not None:
+            fields["lastTransitionTime"] = since
         generation = self._stage.generation if observed_generation is None else observed_generation
         if generation is not None:
             fields["observedGeneration"] = generation
