@@ -91,6 +91,8 @@ class Checker:
         seen = known.seen.get(actor, 0)
         if version >= seen:
             known.seen[actor] = version
+            if not seen:
+                self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
         elif record.via != "watch":
             self.findings.append(Finding(TRAVEL, identity, ("metadata", "resourceVersion"), actor, actor, was=seen, now=version))
         if record.via == "watch":
@@ -98,7 +100,6 @@ class Checker:
         elif actor in known.refused:
             for refused in known.refused[actor]:
                 refused.reconsidered = refused.attempt.verb != "update"
-        self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
 
     def _attempted(self, record: Attempt) -> None:
         known = self._object(record.object)
@@ -120,7 +121,9 @@ class Checker:
         known, actor, version = self._object(record.object), record.actor, record.version
         if record.before is None:
             known.creator = actor
-            self._remember_leaves(record, known, changed_objects(ABSENT, record.after))
+            made_by = frozenset((actor,))
+            for path, was, now in changed_objects(ABSENT, record.after):
+                known.writers[path] = Write(actor, version, now, was, made_by)
         else:
             if not known.version:
                 known.keep(_version(record.before), record.before)
@@ -140,44 +143,38 @@ class Checker:
     # -- one commit
 
     def _changed(self, record: Commit, known: ObjectMemory) -> None:
-        actor = record.actor
-        base = record.base
-        if base is None:
-            base = record.precondition
-        if base is None:
-            base = known.seen.get(actor, 0)
-        leaves = changed_objects(record.before, record.after)
+        actor, version, writers = record.actor, record.version, known.writers
+        base = _base(record, known)
         losses = Losses(record, known, base)
-        if leaves and (record.base_uid or actor not in known.seen) and self._is_misplaced(record, known, leaves[0], losses):
-            self._remember_leaves(record, known, leaves)
-            return
-        if record.reads:
-            self._check_reads(record, known, base, record.before, record.version)
+        leaves = changed_objects(record.before, record.after, known.keyed)
+        misplaced = (record.base_uid or actor not in known.seen) and leaves and self._is_misplaced(record, known, leaves[0], losses)
+        if record.reads and not misplaced:
+            self._check_reads(record, known, base, record.before, version)
         for leaf in leaves:
-            writer = known.writers.get(leaf[0]) or known.last_writer(leaf[0], leaf[1])
-            if writer is not None and leaf[0] not in self._ignored and (writer.version > base or writer.actor != actor):
-                if not losses.judge(leaf, writer) and writer.actor != actor:
-                    self._append(loops.fight(record, known, writer, leaf))
-            elif known.turns:
-                known.turns.pop(leaf[0], None)
-            if self._owner is not None:
+            path, was, now = leaf
+            writer = writers.get(path) or known.last_writer(path, was)
+            if writer is not None and writer.actor == actor and writer.version <= base:  # the usual case: a leaf has one writer
+                writers[path] = Write(actor, version, now, was, writer.knowing)
+                if known.turns:
+                    known.turns.pop(path, None)
+                continue
+            if writer is not None and not misplaced:
+                self._judge(record, known, losses, leaf, writer)
+            writers[path] = Write(actor, version, now, was, frozenset((actor,)) if writer is None else writer.knowing | {actor})
+        if self._owner is not None:
+            for leaf in leaves:
                 self._check_owner(record, leaf)
         if losses.found:
             self.findings += losses.told()
         self._append(loops.chain(record, known, self._woken.pop(actor, None)))
-        self._remember_leaves(record, known, leaves)
-        if known.refused.get(actor):
+        if actor in known.refused:
             compared = {path for refused in known.refused[actor] for path in refused.wanted if losses.was_tested(path)}
             self._settle(record.object, known, actor, record.before, record.after, losses.meant, compared)
 
-    def _remember_leaves(self, record: Commit, known: ObjectMemory, leaves: list[Leaf]) -> None:
-        actor, version, writers = record.actor, record.version, known.writers
-        touched = known.touched.get(actor)
-        if touched is None:
-            touched = known.touched[actor] = set()
-        for path, was, now in leaves:
-            writers[path] = Write(actor, version, now, was)
-            touched.add(path)
+    def _judge(self, record: Commit, known: ObjectMemory, losses: Losses, leaf: Leaf, writer: Write) -> None:
+        """A leaf that another wrote last, or that the actor wrote itself after what this commit stands on."""
+        if leaf[0] not in self._ignored and not losses.judge(leaf, writer) and writer.actor != record.actor:
+            self._append(loops.fight(record, known, writer, leaf))
 
     def _is_misplaced(self, record: Commit, known: ObjectMemory, leaf: Leaf, losses: Losses) -> bool:
         """Tells of a write that was decided on another object of the same name, which the server could not tell from this one."""
@@ -260,6 +257,14 @@ class Checker:
     def _append(self, finding: Finding | None) -> None:
         if finding is not None:
             self.findings.append(finding)
+
+
+def _base(record: Commit, known: ObjectMemory) -> int:
+    if record.base is not None:
+        return record.base
+    if record.precondition is not None:
+        return record.precondition
+    return known.seen.get(record.actor, 0)
 
 
 def _version(obj: Json) -> int:

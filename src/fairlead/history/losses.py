@@ -107,7 +107,7 @@ class Losses:
         for refused in known.refused.get(record.actor, ()):
             if writer.version > refused.base and same(refused.values.get(path, ABSENT), now) and _asserts(refused, path):
                 return LAUNDERED
-        if now is ABSENT and self._is_unmeant(path) and not self._knows(path):
+        if now is ABSENT and record.actor not in writer.knowing and self._is_unmeant(path) and not self._sent(path):
             return DROPPED
         return ""
 
@@ -115,10 +115,9 @@ class Losses:
         """Whether the leaf is gone, and the request names neither it nor something above it."""
         return find(self._record.after, path) is ABSENT and not any(path[:length] in self.meant for length in range(len(path), 0, -1))
 
-    def _knows(self, path: Path) -> bool:
-        """Whether the actor has shown that it knows the field, by changing it or by sending it in its last PUT."""
-        known, actor = self._known, self._record.actor
-        return path in known.touched.get(actor, ()) or find(known.puts.get(actor), path) is not ABSENT
+    def _sent(self, path: Path) -> bool:
+        """Whether the actor has shown that it knows the field, by sending it in its last PUT."""
+        return find(self._known.puts.get(self._record.actor), path) is not ABSENT
 
     def _vanished(self, finding: Finding) -> Path:
         """The outermost part below the top level that is no longer there."""

@@ -10,7 +10,7 @@ import msgspec
 from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
 from .asserted import asserted
-from .leaves import key_names
+from .leaves import Keyed, key_names
 
 if TYPE_CHECKING:
     from .records import Attempt
@@ -26,6 +26,8 @@ class Write(msgspec.Struct, frozen=True, gc=False):
     version: int
     value: Json
     before: Json
+    #: Everybody who has changed the leaf so far: they know it.
+    knowing: frozenset[str]
 
 
 class Refused(msgspec.Struct):
@@ -49,9 +51,9 @@ class ObjectMemory:
         self.versions: dict[int, Json] = {}
         self.seen: dict[str, int] = {}
         self.refused: dict[str, list[Refused]] = {}
-        #: Leaves that an actor has changed before, and the body of its last PUT: the fields that it knows.
-        self.touched: dict[str, set[Path]] = {}
+        #: The body of an actor's last PUT: fields that it knows, beside those that it has changed.
         self.puts: dict[str, Json] = {}
+        self.keyed = Keyed()
         self.turns: dict[Path, list[str]] = {}
         self.idle: Counter[str] = Counter()
         self.chain: tuple[str, int, int] = ("", 0, 0)
