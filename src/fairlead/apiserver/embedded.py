@@ -14,6 +14,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..wire import Answer, Request
 from . import discovery, openapi, reviews, routes, statuses, tables
 from .faults import Delayed as DelayedByFault
@@ -107,7 +109,7 @@ class EmbeddedServer:
             if review is not None:
                 return review
         if request.method == "HEAD" and self._headless(request):
-            return statuses.method_not_allowed().answer()
+            return self._refused_head(request, known)
         return self._carried(self.machine.handle(request, known), request)
 
     def _headless(self, request: Request) -> bool:
@@ -115,6 +117,13 @@ class EmbeddedServer:
         route = routes.parse(request.method, request.path)
         kind = self.machine.kinds.get((route.group, route.resource)) if route else None
         return kind is not None and not kind.custom
+
+    def _refused_head(self, request: Request, user: User) -> Answer:
+        """405 where the path exists, as 404 where it does not."""
+        got = self.machine.handle(msgspec.structs.replace(request, method="GET", query=()), user)
+        if isinstance(got, Answer) and got.status == 404 and b"could not find the requested resource" in got.body:
+            return got
+        return statuses.method_not_allowed().answer()
 
     def _carried(self, reply: Answer | Stream | DelayedByFault | Lost, request: Request) -> Answer | Lines | Delayed | None:
         if isinstance(reply, Answer):

@@ -43,7 +43,7 @@ def parse(method: str, path: str) -> Route | None:
     inside = False
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS:
+        if len(rest) > 3 or (len(rest) > 2 and rest[2] not in _NAMESPACE_PARTS):
             rest = rest[2:]
             inside = True
     resource = rest[0]

@@ -9,7 +9,7 @@ from ...objects.tree import ABSENT
 from .. import metadata, options, ownership
 from ..statuses import Refusal
 from . import writing
-from .bodies import decoded
+from .bodies import decoded, media
 
 if TYPE_CHECKING:
     from ...objects.apply.managed import Managed
@@ -25,6 +25,7 @@ _ATTEMPTS = 8
 def handle(call: Call) -> Answer:
     """Stores a new object, under a generated name where it has none."""
     _ = call.output
+    media(call)  # judged before the options here, after them in a PUT
     opts = options.writing(call.request, "CreateOptions")
     obj = metadata.wiped(decoded(call, opts))
     obj = metadata.in_namespace(obj, call.route.namespace)
