@@ -187,18 +187,31 @@ class GoFrontend:
             package = self.project.scanned(wrapper.func.file.package)
             if wrapper.func.receiver and package is not None and wanted <= set(package.methods.get(wrapper.func.receiver, {})):
                 fitting.append(wrapper)
-        return fitting
+        return fitting if self._mostly_write(fitting, wanted) else []
+
+    def _mostly_write(self, fitting: list[Wrapper], wanted: set[str]) -> bool:
+        """An interface is an updater when most of what implements it writes, in the packages of those that do: one odd implementation is none."""
+        packages = {wrapper.func.file.package for wrapper in fitting}
+        implementing = 0
+        for path in packages:
+            package = self.project.scanned(path)
+            if package is not None:
+                implementing += sum(wanted <= set(methods) for methods in package.methods.values())
+        return len(fitting) * 2 >= implementing
 
     def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
         if wrapper.position >= len(call[2]):
             return None
         raw = Raw(str(wrapper.chief.target), "helper")
+        if wrapper.position < 0:
+            return self._held_raw(wrapper, call, raw, scope)
         self.writes.describe(call[2][wrapper.position], scope, raw)
         inner = wrapper.chief
         chief = self.raws.get(id(inner))
-        if inner.kind and chief is not None and chief.parameter < 0:
+        if chief is not None and chief.parameter < 0:
             # What is written is found by what is given, and is not it.
-            raw.kind, raw.polymorphic, raw.api = inner.kind, False, inner.api
+            raw.kind, raw.polymorphic, raw.api = inner.kind, not inner.kind, inner.api
+            raw.parameter, raw.derived = -1, raw.parameter if raw.parameter >= 0 else raw.derived
             if len({site.kind for site in wrapper.sites}) > 1:
                 raw.kind, raw.polymorphic = "", True
         elif not raw.kind and len({site.kind for site in wrapper.sites}) > 1:
@@ -211,6 +224,15 @@ class GoFrontend:
             raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
         if not raw.kind and raw.object_type is not None and raw.object_type[0] == "s":
             raw.kind, raw.api, raw.polymorphic = self.writes.kind_of(raw.object_type[1])
+        return raw
+
+    def _held_raw(self, wrapper: Wrapper, call: list[Any], raw: Raw, scope: Scope) -> Raw:
+        """A method that writes what its receiver holds: the object is named through the receiver of this call."""
+        inner = wrapper.chief
+        receiver = call[1][1] if call[1][0] == "." else ["i", ""]
+        raw.subject = render(receiver) + inner.subject[len(wrapper.func.ir[1]) :]
+        raw.kind, raw.api, raw.polymorphic = inner.kind, inner.api, inner.polymorphic
+        raw.derived = self.writes.derived(receiver, scope)
         return raw
 
     # -- wrappers ------------------------------------------------------------------------------------------------
@@ -235,8 +257,9 @@ class GoFrontend:
             for site in walk.found.values():
                 raw = self.raws.get(id(site))
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
-                if raw is not None and position >= 0 and self._wraps(func, raw, site):
-                    given.setdefault(position, []).append(site)
+                held = bool(func.ir[1]) and site.subject.startswith(func.ir[1] + ".")
+                if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
+                    given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
                 if func.key not in self.wrappers:
                     wrapper = Wrapper(func, position, sites)
@@ -297,7 +320,10 @@ class GoFrontend:
             current = walked[1].found.values() if walked else self.wrappers[key].sites
             for site in current:
                 raw = self.raws.get(id(site))
-                site.inner = raw is not None and self.wrappers[key].position in (raw.parameter, raw.derived)
+                position = self.wrappers[key].position
+                site.inner = raw is not None and (
+                    position in (raw.parameter, raw.derived) if position >= 0 else site.subject.startswith(func.ir[1] + ".")
+                )
 
     def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:
         out: list[Patch] = []

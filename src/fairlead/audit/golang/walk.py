@@ -7,6 +7,7 @@ a check.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.values import Scope, Values, parts, render
@@ -54,6 +55,7 @@ _COMPARE = (
     "HasChanges",
     "IsStatusConditionPresentAndEqual",
 )
+_NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
@@ -464,7 +466,7 @@ def error_use(check: list[Any], name: str) -> str:
         "etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())
     ):
         return "used"
-    if "IsConflict" in condition and "!" not in condition and _quiet(check[3], name):
+    if "IsConflict" in condition and not _NOT_CONFLICT.search(condition) and _quiet(check[3], name):
         return "conflict-swallowed"
     for inner in check[3]:
         if (
@@ -475,10 +477,12 @@ def error_use(check: list[Any], name: str) -> str:
             and _quiet(inner[3], name)
         ):
             return "conflict-swallowed"
-    if "!apierrors.IsConflict" in condition.replace(" ", "") or ("IsConflict" in condition and "!" in condition):
+    if _NOT_CONFLICT.search(condition):
         return "conflict-swallowed" if _returns(check[3]) else "used"
     if _speaks(check[3], name):
         return "returned"
+    if any(_asks_again(value) for inner in check[3] if inner[0] == "=" for value in inner[2]):
+        return "used"
     return "logged" if not _returns(check[3]) else "swallowed" if _quiet(check[3], name) else "used"
 
 
@@ -528,6 +532,8 @@ def _quiet(body: list[Any], name: str) -> bool:
             text = " ".join(render(value) for value in one[1])
             if any(_asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):
                 return False
+        if one[0] == "=" and any(_asks_again(value) for value in one[2]):
+            return False
         if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
             return False
         if one[0] == "e" and any(word in render(one[1]) for word in ("AddRateLimited", "AddAfter", ".Add(")):

@@ -154,11 +154,25 @@ class Writes:
         path, name = kind[1], kind[2]
         if known.is_client_package(path) or name in _POLYMORPHIC:
             return True
-        if path.startswith(known.API_GROUPS_BUILT_IN) or _API_PATH.search(path):
-            return True
         made_of = self.types.underlying(kind)
         if made_of is not None and made_of[0] == "S":
-            return any(embedded[0] == "n" and embedded[2] == "ObjectMeta" for embedded in made_of[2].ir[2])
+            return self._has_metadata(made_of)
+        return path.startswith(known.API_GROUPS_BUILT_IN) or bool(_API_PATH.search(path))
+
+    def _has_metadata(self, made_of: Type, depth: int = 0) -> bool:
+        """A struct with the API's metadata, its own or an embedded struct's."""
+        if made_of is None or made_of[0] != "S" or depth > 2:
+            return False
+        if any(name == "ObjectMeta" for name, _ in made_of[2].ir[1]):
+            return True
+        file = self.types.project.files[made_of[1]]
+        for embedded in made_of[2].ir[2]:
+            while embedded and embedded[0] == "p":
+                embedded = embedded[1]
+            if embedded and embedded[0] == "n" and embedded[2] in ("ObjectMeta", "ListMeta", "TypeMeta"):
+                return True
+            if self._has_metadata(self.types.underlying(self.types.of_syntax(embedded, file)), depth + 1):
+                return True
         return False
 
     def is_kind(self, kind: Type) -> bool:
@@ -232,11 +246,11 @@ class Writes:
             if named:
                 raw.kind, raw.polymorphic = named, False
         raw.parameter = self._parameter(expr, scope)
-        raw.derived = raw.parameter if raw.parameter >= 0 else self._derived(expr, scope)
+        raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
         if raw.derived < 0:
-            raw.derived = self._derived(expr, scope, names=True)
+            raw.derived = self.derived(expr, scope, names=True)
 
-    def _derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
+    def derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
         """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
         if depth > 4 or not expr:
             return -1
@@ -251,7 +265,7 @@ class Writes:
                     return var.parameter
                 continue
             for value in [*(value for value, _ in var.values), *var.filled]:
-                found = self._derived(value, var.scope or scope, depth + 1, names) if value is not expr else -1
+                found = self.derived(value, var.scope or scope, depth + 1, names) if value is not expr else -1
                 if found >= 0:
                     return found
         return -1
@@ -306,6 +320,8 @@ class Writes:
             return "", "", True
         if name.endswith("ApplyConfiguration"):
             return name.removesuffix("ApplyConfiguration"), path, False
+        if made_of is not None and made_of[0] == "S" and not self._has_metadata(made_of):
+            return "", "", True
         return name, path, False
 
     def _named_kind(self, expr: list[Any], scope: Scope) -> str:
