@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ...errors import Unsupported
 from ...objects import gotext
 from ...objects.tree import ABSENT, Absent, Json
 from ..kinds import DecodingRefused
@@ -292,7 +293,8 @@ class SchemaOr(Type):
             if type(value) is bool:
                 return value
             raise DecodingRefused(at.refusal or "boolean or JSON schema expected")
-        return None  # anything else decodes to nothing, without a word
+        # The server takes anything else without a word, and judges a pointer to nothing: no JSON says that.
+        raise Unsupported(f"{type(value).__name__} where a schema or a list is expected")
 
 
 class Member(msgspec.Struct, eq=False):
@@ -508,7 +510,7 @@ def parse(text: str) -> Type:
     if text.startswith("#"):
         return struct(text[1:])
     if text.startswith("!"):
-        return _CUSTOM.get(text, lambda: Custom(text[1:], _as_it_is, None))()
+        return _CUSTOM.get(text, lambda: Custom(text.rpartition("/")[2], _as_it_is, None))()
     body, _, name = text.partition("=") if not text.startswith(("[]", "{}")) else _container(text)
     if body.startswith(("[]", "{}")):
         item = parse(body[2:])
