@@ -12,10 +12,9 @@ if TYPE_CHECKING:
 
 
 def limit(difference: Difference) -> str | None:
-    """The name of the limit that explains the difference, or None."""
-    for answer in (difference.left_answer, difference.right_answer):
-        if isinstance(answer, dict) and answer.get("code") == 0:
-            return "the real server panics and closes the connection"
+    """The name of the limit that explains the difference, or None. Left is the embedded server, right the real one."""
+    if isinstance(difference.right_answer, dict) and difference.right_answer.get("code") == 0:
+        return "the real server panics and closes the connection"
     refused = _refused_feature(difference.left_answer)
     if refused:
         return refused
