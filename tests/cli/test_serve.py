@@ -115,9 +115,53 @@ def test_an_unwritable_kubeconfig_is_told(tmp_path: Path) -> None:
     assert refused("--kubeconfig", str(target)) == f"fairlead: cannot write {target}: No such file or directory\n"
 
 
-def test_the_checker_is_announced_not_faked() -> None:
-    """--check says that it is not there yet instead of checking nothing."""
-    assert refused("--check") == "fairlead: --check comes with the checker, which this version does not have yet\n"
+GADGET = {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 1}}
+GADGETS = "/apis/example.io/v1/namespaces/default/gadgets"
+
+
+def send(running: Serving, agent: str, method: str, path: str, body: Any, kind: str = "json") -> Any:
+    headers = {"User-Agent": agent, "Content-Type": f"application/{kind}"}
+    request = urllib.request.Request(running.url + path, json.dumps(body).encode(), headers, method=method)
+    with urllib.request.urlopen(request, timeout=10) as answer:
+        return json.load(answer)
+
+
+def test_the_checker_tells_of_a_loss_at_once_and_in_the_exit_code() -> None:
+    """Two clients of any kind, one update lost: a sentence while it serves, a count at the end, and exit code 1."""
+    running = Serving("--check", "--crd", str(CRDS / "gadgets.yaml"))
+    send(running, "maker", "POST", GADGETS, GADGET)
+    go = "manager/v0.0.0 (linux/amd64) kubernetes/$Format/{}"
+    for agent in ("one", "two"):
+        running.get(f"{GADGETS}/g", **{"User-Agent": go.format(agent)})
+    for agent in ("one", "two"):
+        conditions = [{"type": agent.title(), "status": "True"}]
+        send(running, go.format(agent), "PATCH", f"{GADGETS}/g/status", {"status": {"conditions": conditions}}, "merge-patch+json")
+    assert running.process.stdout is not None
+    told = running.process.stdout.readline()
+    assert told.startswith("LOST status.conditions[One] of gadgets default/g: manager/v0.0.0 one wrote ")
+    assert "manager/v0.0.0 two, based on " in told
+    assert running.stop() == (1, "fairlead: 1 update lost in 3 writes by 3 clients\n", "")
+
+
+def test_the_checker_ends_with_0_when_nothing_was_lost() -> None:
+    """One client that writes what it read loses nothing."""
+    running = Serving("--check", "--crd", str(CRDS / "gadgets.yaml"))
+    send(running, "maker", "POST", GADGETS, GADGET)
+    assert running.stop() == (0, "fairlead: nothing lost in 1 write by 1 client\n", "")
+
+
+def test_the_checker_knows_what_was_refused_and_given_up() -> None:
+    """A conflict that its client swallows is told at the end: the update is not there, and nobody comes back for it."""
+    running = Serving("--check", "--crd", str(CRDS / "gadgets.yaml"))
+    read = send(running, "maker", "POST", GADGETS, GADGET)
+    send(running, "one", "PUT", f"{GADGETS}/g/status", {**read, "status": {"phase": "Running"}})
+    with pytest.raises(urllib.error.HTTPError, match="409"):
+        send(running, "two", "PUT", f"{GADGETS}/g/status", {**read, "status": {"phase": "Failed"}})
+    code, out, _ = running.stop()
+    assert code == 1
+    assert out.splitlines()[0] == (
+        'LOST status.phase of gadgets default/g: two wanted "Failed", was refused and never tried again; it is "Running".'
+    )
 
 
 def test_an_empty_server_is_small(serving: Serving) -> None:

@@ -234,6 +234,14 @@ LOST = [
         ),
     ),
     Case(
+        "wrong incarnation: by the one that had made the earlier object",
+        History().created("maker", phase="A").deleted("two").created("two", phase="New").merges("maker", {"phase": "Done"}),
+        (
+            'LOST status.phase of gadgets default/g: maker had read an earlier object of that name, and wrote "Done" over "New" '
+            "of the one that two has made since: patch merge at 4.",
+        ),
+    ),
+    Case(
         "a list without keys: an added element vanished",
         start(names=["a"]).merges("one", {"names": ["a", "b"]}).merges("two", {"names": ["a", "c"]}),
         (

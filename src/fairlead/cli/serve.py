@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from ..apiserver.embedded import EmbeddedServer
+    from ..testing.checking import Watchman
 
 _LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
@@ -34,8 +35,9 @@ def run(arguments: Sequence[str]) -> int:
     if asked.host not in _LOOPBACK and not asked.token:
         warning = f"{asked.host} is not loopback and no --token is set: whoever reaches it may do everything"
         print(f"fairlead: warning: {warning}", file=sys.stderr)
+    watchman = _checking(server) if asked.check else None
     _serve(server, lambda: _announce(server, asked.kubeconfig, time.perf_counter() - started))
-    return 0
+    return _verdict(watchman) if watchman is not None else 0
 
 
 def parser() -> argparse.ArgumentParser:
@@ -52,7 +54,7 @@ def parser() -> argparse.ArgumentParser:
     add("--controllers", action="store_true", help="run the garbage collector and the namespace lifecycle, which a bare API server lacks")
     add("--token", action="append", default=[], metavar="TOKEN[:USER]", help="accept only these bearer tokens; may be given again")
     add("--host", default="127.0.0.1", help="address to listen on (default: %(default)s); beyond loopback use --token")
-    add("--check", action="store_true", help="report lost updates among whatever talks to the server")
+    add("--check", action="store_true", help="report lost updates among whatever talks to the server; exit code 1 when there was one")
     return made
 
 
@@ -64,8 +66,6 @@ def _port(text: str) -> int:
 
 
 def _prepared(asked: argparse.Namespace) -> EmbeddedServer:
-    if asked.check:
-        raise CannotRun("--check comes with the checker, which this version does not have yet")
     server = _server(asked.port, asked.crd, asked.controllers, asked.token, asked.host)
     if asked.kubeconfig:
         try:
@@ -92,6 +92,30 @@ def _server(port: int, crd: list[str], controllers: bool, token: list[str], host
         raise CannotRun(str(error)) from None
     except OSError as error:
         raise CannotRun(f"cannot listen on {host}:{port}: {os.strerror(error.errno) if error.errno else error}") from None
+
+
+def _checking(server: EmbeddedServer) -> Watchman:
+    """Lets the checker listen from now on, and prints what it finds at once."""
+    from ..history.words import explain
+    from ..testing.checking import Watchman
+
+    watchman = Watchman(tell=lambda finding: print(explain(finding), flush=True))
+    server.machine.recorder = watchman
+    return watchman
+
+
+def _verdict(watchman: Watchman) -> int:
+    """At rest: what is lost for good, in one line; 1 when something is."""
+    found = watchman.findings()
+    lost = sum(finding.is_loss for finding in found)
+    heard = f"{watchman.commits} write{_s(watchman.commits)} by {len(watchman.actors)} client{_s(len(watchman.actors))}"
+    others = f", {len(found) - lost} other finding{_s(len(found) - lost)}" if len(found) > lost else ""
+    print(f"fairlead: {f'{lost} update{_s(lost)}' if lost else 'nothing'} lost in {heard}{others}", flush=True)
+    return 1 if lost else 0
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
 
 
 def _serve(server: EmbeddedServer, ready: Callable[[], None]) -> None:

@@ -92,7 +92,7 @@ class Checker:
         if version >= seen:
             known.seen[actor] = version
             if not seen:
-                self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
+                self._show(identity, actor)
         elif record.via != "watch":
             self.findings.append(Finding(TRAVEL, identity, ("metadata", "resourceVersion"), actor, actor, was=seen, now=version))
         if record.via == "watch":
@@ -130,11 +130,16 @@ class Checker:
             self._changed(record, known)
         known.keep(version, record.after)
         known.latest, known.version = record.after, version
+        if actor not in known.seen:
+            self._show(record.object, actor)
         known.seen[actor] = max(version, known.seen.get(actor, 0))
         if known.idle:
             known.idle.pop(actor, None)
         if record.verb == "update":
             known.puts[actor] = record.body
+
+    def _show(self, identity: Identity, actor: str) -> None:
+        self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
 
     def _deleted(self, record: Commit) -> None:
         """Nothing can be lost of what is not there; what an actor saw of it stays known."""

@@ -7,6 +7,7 @@ say which version it decided on (`x-fairlead-base`) and what it looked at (`x-fa
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -43,12 +44,15 @@ class Watchman:
         self.checker = checker or Checker()
         self._tell = tell
         self._identities: dict[tuple[str, str, str], Identity] = {}
+        #: How much was listened to: writes that landed, and who made them.
+        self.commits = 0
+        self.actors: set[str] = set()
 
     def read(self, call: Call, entries: Sequence[Entry], revision: int, *, deleted: bool = False) -> None:
         """Objects were delivered."""
         if deleted:
             return
-        actor, via = who(call).actor, call.route.verb
+        actor, via = self._actor(call), call.route.verb
         if any(name == "watch" for name, _ in call.request.query):
             via = "watch"
         for entry in entries:
@@ -56,15 +60,16 @@ class Watchman:
 
     def committed(self, call: Call, before: Entry | None, after: Entry | None) -> None:
         """A write landed."""
-        caller, held = who(call), after or before
+        actor, held = self._actor(call), after or before
         if held is None:
             return
+        self.commits += 1
         content, body = _body(call)
         identity = self._identity(call, held.obj)
         self._feed(
             Commit(
-                caller.actor, identity, held.revision, _verb(call, after), before.obj if before else None, after.obj if after else None,
-                manager=caller.manager, subresource=call.route.subresource, content=content, body=body,
+                actor, identity, held.revision, _verb(call, after), before.obj if before else None, after.obj if after else None,
+                manager=who(call).manager, subresource=call.route.subresource, content=content, body=body,
                 precondition=named_version(body, content), **_told(call),
             )
         )  # fmt: skip
@@ -75,7 +80,7 @@ class Watchman:
         identity = self._identities.get((_resource(call), route.namespace, route.name))
         if identity is None:
             return
-        actor = who(call).actor
+        actor = self._actor(call)
         content, body = _body(call)
         told = _told(call)
         self._feed(Attempt(actor, identity, route.verb, "unchanged", content, route.subresource, body, **told))
@@ -90,7 +95,7 @@ class Watchman:
         content, body = _body(call)
         self._feed(
             Attempt(
-                who(call).actor, identity, route.verb, "refused", content=content, subresource=route.subresource, body=body,
+                self._actor(call), identity, route.verb, "refused", content=content, subresource=route.subresource, body=body,
                 precondition=named_version(body, content), code=refusal.code,
             )
         )  # fmt: skip
@@ -106,6 +111,11 @@ class Watchman:
         """Every update lost so far, in words."""
         return [explain(finding) for finding in self.findings() if finding.is_loss]
 
+    def _actor(self, call: Call) -> str:
+        actor = _name(who(call).actor)
+        self.actors.add(actor)
+        return actor
+
     def _feed(self, record: Observation | Commit | Attempt) -> None:
         for finding in self.checker.feed(record):
             if self._tell is not None:
@@ -116,6 +126,16 @@ class Watchman:
         identity = Identity(_resource(call), metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
         self._identities[identity.resource, identity.namespace, identity.name] = identity
         return identity
+
+
+#: What client-go makes of a program's name: platform and commit say nothing about who it is, a suffix does.
+_CLIENT_GO = re.compile(r"(\S+) \([^)]*\) kubernetes/[^/ ]+(?:/(\S+))?")
+
+
+def _name(agent: str) -> str:
+    """The user agent without what all parts of one program have in common."""
+    found = _CLIENT_GO.fullmatch(agent)
+    return agent if found is None else f"{found[1]} {found[2]}" if found[2] else found[1]
 
 
 def _resource(call: Call) -> str:
