@@ -43,6 +43,8 @@ def first_difference(
             difference = _difference(index, what, found, answers)
             if not excused(difference):
                 return difference
+            if one.code != two.code and 200 <= two.code < 300:
+                return None  # the one refused what the other did: from here on they are in different states
     if left.events_error != right.events_error:
         return Difference(
             None, "watch", left.events_error, right.events_error, None, None, f"watch {left.events_error} {right.events_error}"
