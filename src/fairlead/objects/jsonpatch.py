@@ -30,7 +30,7 @@ MAX_COPIED_BYTES = 3 * 1024 * 1024
 #: What the server answers to any patch that does not apply, whatever the cause.
 REJECTED = "the server rejected our request due to an error in our request"
 
-_FIELDS = ("op", "path", "from", "value")
+_FIELDS = frozenset({"op", "path", "from", "value"})
 _INDEX = re.compile(r"[+-]?[0-9]{1,20}")
 
 
@@ -133,7 +133,7 @@ def _operation(sent: dict[str, Json] | None) -> Operation:
     return Operation(
         kind if isinstance(kind, str) else "unknown",
         tokens_of(_plain(sent.get("path"))),
-        tokens_of(_plain(sent.get("from"))),
+        tokens_of(_plain(sent["from"])) if "from" in sent else None,
         NULL if value is None else value,
     )
 
@@ -158,7 +158,7 @@ def _checked(sent: Json, body: bytes, plain: bool) -> tuple[str, ...]:
         return ()
     if not isinstance(sent, list):
         raise PatchError(400, f"error decoding patch: json: cannot unmarshal {_go_kind(sent)} into Go value of type []handlers.jsonPatchOp")
-    suspicious = any(not isinstance(entry, dict) or not _well_typed(entry) for entry in sent)
+    suspicious = not all(map(_well_typed, sent))
     # Trees with `Spelled` leaves cannot be asked whether they read back as they were sent.
     if not suspicious and not gojson.duplicates(body, sent if plain else None):
         return ()
@@ -168,8 +168,13 @@ def _checked(sent: Json, body: bytes, plain: bool) -> tuple[str, ...]:
     return tuple(f"json patch {complaint}" for complaint in list(dict.fromkeys(_complaints(entries)))[:100])
 
 
-def _well_typed(entry: dict[str, Json]) -> bool:
-    return all(name == "value" or (name in _FIELDS and isinstance(_plain(member), str)) for name, member in entry.items())
+def _well_typed(entry: Json) -> bool:
+    if type(entry) is not dict:
+        return False
+    for name, member in entry.items():
+        if name != "value" and (name not in _FIELDS or type(_plain(member)) is not str):
+            return False
+    return True
 
 
 def _check_types(entry: Json) -> None:
@@ -238,15 +243,18 @@ class _Work:
         return node
 
     def write(self, path: tuple[str, ...] | None) -> Json:
-        """The same container, ours to change; MISSING when there is none."""
-        if self.read(path) is MISSING:
+        """The same container, ours to change; MISSING when there is none, and then the patch is refused."""
+        if not path:
             return MISSING
         node = self.root = self._owned(self.root)
-        for token in (path or ())[:-1]:
-            key = token if type(node) is dict else index_of(token, len(node))
-            child = self._owned(node[key])
-            node[key] = child
-            node = child
+        for token in path[:-1]:
+            child = _member(node, token)
+            if type(child) is not dict and type(child) is not list and child is not COPIED_NULL:
+                return MISSING
+            owned = self._owned(child)
+            if owned is not child:
+                node[token if type(node) is dict else index_of(token, len(node))] = owned
+            node = owned
         return node
 
     def share(self) -> None:

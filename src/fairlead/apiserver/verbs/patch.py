@@ -107,7 +107,7 @@ def json_patched(call: Call, live: Json, opts: Options) -> tuple[Json, list[str]
         strict = opts.field_validation != "Ignore"
         patch = jsonpatch.parse(call.request.body, strict=strict)
         tree, complaints = jsonpatch.apply(patch, live), list(patch.strict_errors)
-        if strict and gojson.duplicates(call.request.body):
+        if complaints and gojson.duplicates(call.request.body):
             complaints += gojson.duplicates(patchtext.after_json_patch(call.request.body, live))
         return tree, complaints
     except jsonpatch.PatchError as error:

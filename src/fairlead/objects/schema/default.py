@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def default(tree: Json, schema: Schema | None, *, clean: Json | Absent = ABSENT) -> Json:
     """The tree with every default filled in. What is shared with `clean`, a tree defaulted before under the same schema, is not walked."""
-    if schema is None or tree is clean:
+    if schema is None or tree is clean or not has_defaults(schema):
         return tree
     if type(tree) is dict:
         return _defaulted_object(tree, schema, clean)
@@ -34,6 +34,8 @@ def drop_nulls(tree: Json, schema: Schema | None, *, clean: Json | Absent = ABSE
         known = clean if type(clean) is dict else {}
         changed: dict[str, Json | Absent] = {}
         for name, member in tree.items():
+            if member is known.get(name, ABSENT):
+                continue
             child = _child(schema, name)
             if member is None:
                 if child is not None and not child.nullable and child.default is ABSENT:
@@ -67,7 +69,7 @@ def _defaulted_object(tree: dict[str, Json], schema: Schema, clean: Json | Absen
         if member is ABSENT or (member is None and not child.nullable):
             changed[name] = default(child.default, child)
     for name, member in tree.items():
-        if name in changed:
+        if name in changed or member is known.get(name, ABSENT):
             continue
         found = _child(schema, name)
         if found is None:
@@ -90,6 +92,15 @@ def _defaulted_entry(entry: Json, items: Schema) -> Json:
     if entry is None and not items.nullable and items.default is not ABSENT:
         entry = items.default
     return default(entry, items)
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether a default may be filled in anywhere in such a value; worked out once per schema."""
+    if schema.defaults is None:
+        schema.defaults = False
+        children = [*schema.properties.values(), *(child for child in (schema.items, schema.additional) if child is not None)]
+        schema.defaults = any(child.default is not ABSENT or has_defaults(child) for child in children)
+    return schema.defaults
 
 
 def defaulted_members(schema: Schema) -> tuple[tuple[str, Schema], ...]:

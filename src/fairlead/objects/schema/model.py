@@ -76,6 +76,7 @@ class Schema(msgspec.Struct, eq=False):
 
     # Worked out on first use by the modules that need them, once per node. None: not yet.
     defaulted: tuple[tuple[str, Schema], ...] | None = None
+    defaults: bool | None = None
     embeds: bool | None = None
     uniques: bool | None = None
     keyed_lists: bool | None = None

@@ -53,7 +53,7 @@ def _walked(
     changed: dict[str, Json] = {}
     gone: list[str] = []
     for name, member in tree.items():
-        if keep_meta and name in META_FIELDS:
+        if member is known.get(name, ABSENT) or (keep_meta and name in META_FIELDS):
             continue
         if name in properties:
             child: Schema | None = properties[name]
