@@ -71,6 +71,10 @@ class ApiServer:
         #: The plain client, as the user agent "test".
         self.client = Client(HttpTransport(backend.url, user_agent=MANAGER), user_agent=MANAGER)
 
+    def client_as(self, name: str) -> Client:
+        """A plain client under a name of its own: the checker tells writers apart by it."""
+        return Client(HttpTransport(self.url, user_agent=name), user_agent=name)
+
     @property
     def kubeconfig(self) -> Path:
         """A kubeconfig file for any other client."""
@@ -163,7 +167,7 @@ class ApiServer:
         """Fails with every lost update among the requests so far, in words."""
         lost = self._backend.lost()
         if lost:
-            raise AssertionError("\n\n".join([f"{len(lost)} update(s) lost", *lost]))
+            raise AssertionError("\n".join([f"{len(lost)} update{'s' if len(lost) > 1 else ''} lost", *lost]))
 
 
 class EmbeddedBackend:
