@@ -1,0 +1,62 @@
+"""What a component needs of the reconcile that it runs in: the part of `fairlead.Context` that this room uses.
+
+Stated as a protocol so that it is plain what a component can and cannot do: it stages conditions and never writes status.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..clients.client import AsyncClient
+    from ..controllers.clock import Clock
+    from ..controllers.context import Caches
+    from ..objects.tree import Json
+    from ..status.view import Status
+
+
+class Place(Protocol):
+    """One reconcile, as a component sees it."""
+
+    @property
+    def snapshot(self) -> Json:
+        """The owner as it was read."""
+
+    @property
+    def status(self) -> Status:
+        """The owner's staged status."""
+
+    @property
+    def client(self) -> AsyncClient:
+        """Everything but status."""
+
+    @property
+    def cache(self) -> Caches:
+        """What is watched."""
+
+    @property
+    def clock(self) -> Clock:
+        """The time."""
+
+    @property
+    def controller(self) -> str:
+        """The controller's name, for metrics."""
+
+    def after_flush(self, action: Callable[[], object]) -> None:
+        """Do this once the staged status is written."""
+
+    async def event(self, reason: str, note: str, *, type: str = "Normal", action: str = "Reconcile") -> None:
+        """Record an event on the owner."""
+
+
+def name_of(obj: Json) -> str:
+    """How messages name an object that was read."""
+    return f"{obj.get('kind')} {obj['metadata']['name']}"
+
+
+def controller_of(obj: Json) -> dict[str, Any] | None:
+    """The owner reference of the object's controller, if it has one."""
+    references = obj["metadata"].get("ownerReferences") or []
+    return next((reference for reference in references if reference.get("controller")), None)

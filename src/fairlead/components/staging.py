@@ -1,0 +1,55 @@
+"""Conditions of the owner, staged: the one place where this room touches the owner's status, and it only stages.
+
+What a component said before is peeked at, not read: it is the component's own, so that another writer who changed it meanwhile is
+overruled (where the controller claims the condition) instead of making the whole reconcile start again.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..controllers.clock import stamp
+from ..objects.paths import Key, render
+from . import grace
+from .metrics import Owner
+
+if TYPE_CHECKING:
+    from .metrics import Recorder
+    from .place import Place
+    from .reasons import Health
+
+
+def claim(condition: str) -> str:
+    """The path of a condition, as `Controller(claims=[...])` wants it."""
+    return render(("conditions", Key((("type", condition),))))
+
+
+def said(ctx: Place, condition: str) -> grace.Previous:
+    """What the condition says at this moment: staged, or as it was read."""
+    return grace.previous(ctx.status.peek(claim(condition)))
+
+
+async def say(
+    ctx: Place, condition: str, health: Health, *, is_true: bool | None = None, restart: bool = False, metrics: Recorder | None = None
+) -> None:
+    """Stage the condition; tell of the transition, and have it counted once it is written."""
+    before = said(ctx, condition)
+    since = stamp(ctx.clock.today()) if restart else None
+    is_true = health.reason.is_true if is_true is None else is_true
+    ctx.status.conditions.set(condition, is_true, reason=health.reason.value, message=health.message, since=since)
+    if metrics is not None:
+        owner, status, reason = owner_of(ctx), str(is_true), health.reason.value
+        ctx.after_flush(lambda: metrics.condition(owner, condition, status, reason))
+    if before.reason is not health.reason or before.is_true is not is_true:
+        way = f"{condition} went from {before.reason} to {health.reason}" + (f": {health.message}" if health.message else "")
+        await ctx.event(health.reason.value, way, type="Normal" if is_true or health.reason.rank < _WORRYING else "Warning")
+
+
+#: From this rank on a condition that is not True is worth a warning.
+_WORRYING = 11
+
+
+def owner_of(ctx: Place) -> Owner:
+    """The owner's labels."""
+    metadata = ctx.snapshot["metadata"]
+    return Owner(ctx.controller, ctx.snapshot["kind"], metadata["name"], metadata.get("namespace") or "")
