@@ -190,6 +190,16 @@ class CustomRules(Rules):
         errors += listtypes.duplicates_introduced(new, old, schema)
         return errors + _rule_errors(new, old, schema, errors)
 
+    def flaws_beside_type(
+        self, new: Json, old: Json | Absent, version: Version, subresource: str, wrong: list[FieldError]
+    ) -> list[FieldError]:
+        """What is still told of an object whose kind or apiVersion is wrong: the schema is not looked at, the rest is."""
+        schema, errors = version.schema, list(wrong)
+        if subresource != "status":
+            errors += coerce.embedded_flaws(new, schema)
+        errors += listtypes.duplicates(new, schema) if old is ABSENT else listtypes.duplicates_introduced(new, old, schema)
+        return [*errors[len(wrong) :], *_rule_errors(new, old, schema, errors)]
+
     def warnings(self, new: Json, old: Json | None, subresource: str) -> list[str]:
         """Finalizers that ask for trouble."""
         if old is not None and metadata.of(new).get("finalizers") is metadata.of(old).get("finalizers"):

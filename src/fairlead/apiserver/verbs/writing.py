@@ -14,13 +14,14 @@ from ...objects.tree import ABSENT, same
 from ...wire import APPLY_PATCH
 from .. import crds, metadata, names, options, ownership, statuses
 from ..call import object_key
+from ..custom import CustomRules
 from ..store import Entry
 from .watch import at_revision
 
 if TYPE_CHECKING:
     from ...objects.apply.managed import Managed
     from ...objects.fielderrors import FieldError
-    from ...objects.tree import Json
+    from ...objects.tree import Absent, Json
     from ..call import Call
     from ..kinds import Kind
     from ..options import Options
@@ -55,7 +56,7 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     given = meta.pop("resourceVersion", None)
     new = kind.rules.allocate({**new, "metadata": meta}, None, call.stored)
     new = kind.rules.prepare_create(new)
-    errors = _type_errors(call, new) or [*_create_errors(call, new)]
+    errors = _type_errors(call, new, ABSENT, "") or [*_create_errors(call, new)]
     if errors:
         raise statuses.invalid(_group(call, new), new["kind"], metadata.name_of(new), errors)
     for text in kind.rules.warnings(new, None, ""):
@@ -172,22 +173,24 @@ def _update_errors(call: Call, new: Json, live: Json, subresource: str) -> list[
         common += update
     else:
         update = []
-    wrong_type = _type_errors(call, new)
+    wrong_type = _type_errors(call, new, live, subresource)
     if wrong_type:
         return common + wrong_type
     # Custom kinds check the metadata once more by themselves, so each of its errors is told twice.
     return common + update + kind.rules.validate_update(new, live, subresource)
 
 
-def _type_errors(call: Call, new: Json) -> list[FieldError]:
-    if not call.kind.custom:
+def _type_errors(call: Call, new: Json, live: Json | Absent, subresource: str) -> list[FieldError]:
+    """Empty when the object is what its path says; else that, and what is told besides."""
+    rules = call.kind.rules
+    if not isinstance(rules, CustomRules):
         return []
-    errors = []
+    errors: list[FieldError] = []
     if new["kind"] != call.kind.kind:
         errors.append(fielderrors.invalid("kind", new["kind"], f"must be {call.kind.kind}"))
     if new["apiVersion"] != call.api_version:
         errors.append(fielderrors.invalid("apiVersion", new["apiVersion"], f"must be {call.api_version}"))
-    return errors
+    return errors + rules.flaws_beside_type(new, live, call.version, subresource, errors) if errors else errors
 
 
 def _group(call: Call, obj: Json) -> str:

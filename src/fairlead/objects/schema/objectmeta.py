@@ -24,10 +24,13 @@ class MetadataRefused(Exception):
 
 
 _TEXT, _INT, _BOOL, _TIME, _RAW = "string", "int64", "bool", "time", "raw"
-_OWNER: Final = {"apiVersion": _TEXT, "kind": _TEXT, "name": _TEXT, "uid": _TEXT, "controller": _BOOL, "blockOwnerDeletion": _BOOL}
+#: Texts with a type of their own, which the decoder names.
+_UID, _OPERATION = "types.UID", "v1.ManagedFieldsOperationType"
+_TEXTS: Final = (_TEXT, _UID, _OPERATION)
+_OWNER: Final = {"apiVersion": _TEXT, "kind": _TEXT, "name": _TEXT, "uid": _UID, "controller": _BOOL, "blockOwnerDeletion": _BOOL}
 _MANAGED: Final = {
     "manager": _TEXT,
-    "operation": _TEXT,
+    "operation": _OPERATION,
     "apiVersion": _TEXT,
     "time": _TIME,
     "fieldsType": _TEXT,
@@ -39,7 +42,7 @@ _FIELDS: Final = {
     "generateName": _TEXT,
     "namespace": _TEXT,
     "selfLink": _TEXT,
-    "uid": _TEXT,
+    "uid": _UID,
     "resourceVersion": _TEXT,
     "generation": _INT,
     "creationTimestamp": _TIME,
@@ -101,7 +104,7 @@ class _Reader:
                 raise MetadataRefused(f"json: cannot unmarshal {_said(source)} into Go struct field {where} of type string")
             text = rfc3339(source)
             return source if text == source else text
-        if kind == _TEXT:
+        if kind in _TEXTS:
             return source if type(source) is str else self.wrong(source, where, kind)
         if kind == _BOOL:
             return source if type(source) is bool else self.wrong(source, where, kind)
