@@ -2,7 +2,8 @@
 
     adapters    which adapter carries for a client object: `transport_of`, `async_transport_of`
     kubernetes, kubernetes_async, lightkube, kr8s    the adapters; each imports its client only when one is passed in
-    plainhttp   our own transports, for `connect()`
+    plainhttp   our own transport over httpx2, for `connect()`
+    http1       our own HTTP/1.1 on asyncio, for `connect_async()`
     given       the clients' own objects as plain trees
     client      Client and AsyncClient: get, list, create, replace, patch, delete, watch
     kubeconfig  connect(): where the server is, and who we are

@@ -51,15 +51,12 @@ def connect_async(
     kubeconfig: str | os.PathLike[str] | None = None, *, context: str | None = None, user_agent: str = "fairlead"
 ) -> AsyncClient:
     """An async client of the server that the environment names."""
-    import httpx2
-
     from .client import AsyncClient
-    from .plainhttp import AsyncHttpxTransport
+    from .http1 import AsyncHttpTransport
 
     server = locate(kubeconfig, context)
-    limits = httpx2.Limits(max_connections=None, max_keepalive_connections=64)
-    http = httpx2.AsyncClient(base_url=server.url, verify=server.verify, trust_env=False, limits=limits)
-    return AsyncClient(AsyncHttpxTransport(http, server.credentials), user_agent=user_agent)
+    tls = None if isinstance(server.verify, bool) else server.verify
+    return AsyncClient(AsyncHttpTransport(server.url, tls, server.credentials, user_agent=user_agent), user_agent=user_agent)
 
 
 def locate(kubeconfig: str | os.PathLike[str] | None, context: str | None) -> Server:
