@@ -60,3 +60,18 @@ def test_failures_wait_longer_each_time_and_success_forgets() -> None:
     assert [queue.retry("a", 0.0) for _ in range(4)] == [1.0, 2.0, 4.0, 5.0]
     queue.forget("a")
     assert (queue.failures("a"), queue.retry("a", 0.0)) == (0, 1.0)
+
+
+def test_a_held_key_does_not_come_back_before_its_time() -> None:
+    """What is added meanwhile waits too, while it is worked on or not; afterwards all is as ever."""
+    queue: Queue[str] = Queue(Backoff(first=1.0))
+    queue.add("a")
+    assert queue.take(0.0) == "a"
+    queue.add("a")
+    queue.retry("a", 0.0, hold=True)
+    queue.done("a")
+    queue.add("a")
+    assert (queue.take(0.9), queue.take(1.0)) == (None, "a")
+    queue.done("a")
+    queue.add("a")
+    assert queue.take(1.0) == "a"

@@ -21,6 +21,7 @@ from ..status.hooks import Hook
 from ..status.outcome import Kind
 from ..status.writer import AsyncStatusWriter
 from . import rbac
+from .asking import AskedOnce
 from .cache import Cache
 from .clock import Clock, RealClock, stamp
 from .context import Caches, KnownClient
@@ -123,7 +124,7 @@ class Manager:
             return  # nothing runs; the wait for the lease is simply ended
         try:
             async with self.clock.timeout(self._grace):
-                await leading
+                await asyncio.shield(leading)
         except TimeoutError:
             busy = sum(running.queue.working for running in self.running)
             log.error("%d reconciles still ran %g s after the stop and were cut off", busy, self._grace)
@@ -190,7 +191,7 @@ class Manager:
     def _wired(self, controller: Controller, client: AsyncClient) -> Running:
         own = self._informers_of(controller.api_version, controller.kind, client)
         writer = AsyncStatusWriter(
-            client.transport,
+            AskedOnce(client.transport),
             field_manager=controller.field_manager,
             registry=self.registry,
             claims={controller.kind_name: controller.claims} if controller.claims else None,

@@ -22,6 +22,8 @@ Key = TypeVar("Key", bound="Hashable")
 FRESH = 0
 #: It was there when the controller started, or is looked at again from time to time.
 INITIAL = 1
+#: A key that is held back hears of nothing; so not for long.
+LONGEST_HOLD = 5.0
 
 
 class Backoff(msgspec.Struct, frozen=True):
@@ -48,6 +50,7 @@ class Queue(Generic[Key]):
         self._due: dict[Key, float] = {}
         self._working: dict[Key, int | None] = {}
         self._failures: dict[Key, int] = {}
+        self._held: set[Key] = set()
         self._ticket = 0
 
     def add(self, key: Key, priority: int = FRESH) -> None:
@@ -55,6 +58,8 @@ class Queue(Generic[Key]):
         if key in self._working:
             again = self._working[key]
             self._working[key] = priority if again is None else min(priority, again)
+            return
+        if key in self._held:
             return
         known = self._waiting.get(key)
         if known is None or priority < known:
@@ -67,17 +72,21 @@ class Queue(Generic[Key]):
             self._due[key] = due
             heapq.heappush(self._later, (due, self._next(), key))
 
-    def retry(self, key: Key, now: float) -> float:
-        """The key failed: it comes back after its backoff. Gives the seconds."""
+    def retry(self, key: Key, now: float, *, hold: bool = False) -> float:
+        """The key failed: it comes back after its backoff, or sooner when it is added; when held, not sooner. Gives the seconds."""
         failures = self._failures.get(key, 0)
         self._failures[key] = failures + 1
         pause = self._backoff.pause(failures, self._chance())
+        if hold:
+            pause = min(pause, LONGEST_HOLD)
+            self._held.add(key)
         self.add_at(key, now + pause)
         return pause
 
     def forget(self, key: Key) -> None:
         """The key succeeded: its next failure is the first again."""
         self._failures.pop(key, None)
+        self._held.discard(key)
 
     def failures(self, key: Key) -> int:
         """How often the key has failed in a row."""
@@ -101,6 +110,11 @@ class Queue(Generic[Key]):
         if again is not None:
             self.add(key, again)
 
+    def not_again(self, key: Key) -> None:
+        """The key that is being worked on need not come back for what was added meanwhile."""
+        if key in self._working:
+            self._working[key] = None
+
     def next_due(self) -> float | None:
         """When the next delayed key is due; None when none is."""
         while self._later and self._due.get(self._later[0][2]) != self._later[0][0]:
@@ -119,6 +133,7 @@ class Queue(Generic[Key]):
         while (due := self.next_due()) is not None and due <= now:
             _, _, key = heapq.heappop(self._later)
             del self._due[key]
+            self._held.discard(key)
             self.add(key)
 
     def _next(self) -> int:

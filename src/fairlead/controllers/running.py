@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, FairleadError
 from ..status.outcome import Kind
-from .cache import key_of
+from .cache import key_of, version
 from .context import Context
+from .echoes import NO_VERSION, Echoes
 from .hooks import CONFLICT, DONE, FAILED, GONE, LATER, ControllerHook
 from .queue import FRESH, INITIAL, Queue
 
@@ -61,6 +62,7 @@ class Running:
         self._wake = asyncio.Event()
         self._draining = asyncio.Event()
         self._conflicts: dict[ObjectKey, int] = {}
+        self._echoes = Echoes()
 
     # -- from changes to keys
 
@@ -71,10 +73,12 @@ class Running:
         def heard(what: str, before: Json | None, obj: Json) -> None:
             priority = INITIAL if what == "initial" else FRESH
             if mapper is None:
-                self.add(key_of(obj), priority)
-                return
-            for key in dict.fromkeys([*self._mapped(mapper, before), *self._mapped(mapper, obj)]):
-                self.add(self._owner(key), priority)
+                if self._echoes.heard(key_of(obj), version(obj)):
+                    self.queue.add(key_of(obj), priority)
+            else:
+                for key in dict.fromkeys([*self._mapped(mapper, before), *self._mapped(mapper, obj)]):
+                    self.add(self._owner(key), priority)
+            self._wake.set()
 
         informer.listen(heard)
 
@@ -93,6 +97,7 @@ class Running:
 
     def add(self, key: ObjectKey, priority: int = FRESH) -> None:
         """Reconcile the key soon."""
+        self._echoes.heard(key, NO_VERSION)
         self.queue.add(key, priority)
         self._wake.set()
 
@@ -153,6 +158,7 @@ class Running:
 
     async def _judged(self, key: ObjectKey, obj: Json) -> str:
         session = self._writer.session(obj)
+        self._echoes.begin(key)
         try:
             after = await self._reconcile(session, obj)
         except Exception as error:
@@ -160,6 +166,8 @@ class Running:
                 return self._gone(key)
             if isinstance(error, Conflict):
                 return self._conflicted(key, error)
+            if self._echoes.failed(key, version(session.opened.stage.base)):
+                self.queue.not_again(key)
             pause = self.queue.retry(key, self._clock.now())
             log.error("%s failed, again in %.1f s: %s", self._named(key), pause, error, exc_info=error, extra=self._fields(key))
             return FAILED
@@ -196,8 +204,9 @@ class Running:
         if live is not None:
             self._cache.wrote(live)  # the next try begins with what this one ran into
         times = self._conflicts[key] = self._conflicts.get(key, 0) + 1
-        pause = self.queue.retry(key, self._clock.now())
-        level = logging.ERROR if times >= CONFLICTS_WORTH_AN_ERROR else logging.DEBUG
+        fight = times >= CONFLICTS_WORTH_AN_ERROR  # somebody answers each write with one: no longer at the speed of the server
+        pause = self.queue.retry(key, self._clock.now(), hold=fight)
+        level = logging.ERROR if fight else logging.DEBUG
         text = "%s was decided on what has changed since (%d in a row), again in %.1f s: %s"
         log.log(level, text, self._named(key), times, pause, conflict, extra=self._fields(key))
         return CONFLICT
@@ -209,6 +218,7 @@ class Running:
 
     def _settled(self, key: ObjectKey) -> None:
         self._conflicts.pop(key, None)
+        self._echoes.end(key)
         self.queue.forget(key)
 
     def _named(self, key: ObjectKey) -> str:
