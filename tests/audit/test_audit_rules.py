@@ -68,3 +68,13 @@ def test_disjoint_policy_accepts_a_plain_merge_patch_of_own_fields() -> None:
     report = audit([str(path)], Config(cache=False, policy="disjoint"))
     assert [finding.code for finding in report.findings] == []
     assert [str(site.verdict) for site in report.facts.sites] == ["ok"]
+
+
+def test_the_pages_in_docs_are_those_of_the_rules() -> None:
+    """docs/rules is what the generator writes today."""
+    from fairlead.audit.rules.pages import index, page
+
+    directory = Path(__file__).parents[2] / "docs" / "rules"
+    assert (directory / "index.md").read_text() == index()
+    for code in rules():
+        assert (directory / f"{code}.md").read_text() == page(code), f"run python -m fairlead.audit.rules.pages docs/rules for {code}"

@@ -41,6 +41,9 @@ class _Paths:
                     state = self.expression(value, state)
                 if one[0] == "=" and one[1]:
                     self.handling[render(one[1][-1])] = state - before
+                    # Another object in the same variable: what was written was not this one.
+                    fresh = {render(left) for left in one[1]}
+                    state = frozenset(key for key in state if key not in before or self.found[key].subject not in fresh)
                 return state
             case "e" | "g":
                 return self.expression(one[1], state)

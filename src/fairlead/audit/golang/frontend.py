@@ -190,7 +190,7 @@ class GoFrontend:
         return fitting if self._mostly_write(fitting, wanted) else []
 
     def _mostly_write(self, fitting: list[Wrapper], wanted: set[str]) -> bool:
-        """An interface is an updater when most of what implements it writes, in the packages of those that do: one odd implementation is none."""
+        """An interface is an updater when most of what implements it writes, in the packages of those that do."""
         packages = {wrapper.func.file.package for wrapper in fitting}
         implementing = 0
         for path in packages:

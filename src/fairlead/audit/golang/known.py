@@ -23,7 +23,7 @@ _DYNAMIC = "k8s.io/client-go/dynamic"
 _VERSIONED = re.compile(r"^([A-Z][A-Za-z0-9]*?)(V\d+(?:(?:alpha|beta)\d+)?)$")
 _TYPED_GROUP = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?Interface$")
 
-WRITES = {"Update", "Patch", "Create", "Delete", "DeleteAllOf", "Apply", "DeleteCollection", "UpdateStatus", "ApplyStatus"}
+WRITES = {"Update", "Patch", "Create", "Delete", "DeleteAllOf", "Apply", "DeleteCollection", "UpdateStatus", "ApplyStatus", "PatchStatus"}
 
 CREATE_OR = {"CreateOrUpdate": "update", "CreateOrPatch": "merge-patch"}
 API_GROUPS_BUILT_IN = "k8s.io/api/"

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from fairlead.audit.sources import Sources
 
 _CANDIDATE = re.compile(
-    rb"\.Status\(\)\s*\.|UpdateStatus\(|ApplyStatus\(|MergeFrom|\.SubResource\(|ControllerManagedBy|CreateOr(?:Update|Patch)\("
+    rb"\.Status\(\)\s*\.|UpdateStatus\(|ApplyStatus\(|PatchStatus\(|MergeFrom|\.SubResource\(|ControllerManagedBy|CreateOr(?:Update|Patch)\("
     rb"|(?:ResourceInterface|StatusWriter|SubResourceWriter)\b"
     rb"|\.(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
     rb"|[Pp]atch(?:er|Helper)\w*\.Patch\("

@@ -374,6 +374,8 @@ class Values:
                     return [Patch("ssa", source="client.Apply", line=expr[3])]
                 if expr[2] in ("Merge", "StrategicMerge"):
                     return [Patch("merge-patch", source="client." + expr[2], line=expr[3])]
+            if path.endswith("apimachinery/pkg/types") and expr[2].endswith("PatchType"):
+                return [Patch(self.verb_of_type(expr[2], ["?"], scope), source="types." + expr[2], line=expr[3])]
             found = self.project.value(path, expr[2])
             return [] if found is None else self._package_patches(found, depth)
         return [Patch(field=expr[2])]

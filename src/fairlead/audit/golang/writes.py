@@ -356,6 +356,10 @@ class Writes:
                 raw = Raw("status", "update")
             case "ApplyStatus":
                 raw = Raw("status", "ssa")
+            case "PatchStatus":
+                raw = Raw("status", self.values.verb_of_type("", arguments[-1], scope), subject=render(arguments[1]))
+                self._kind_from_client(call, owner, scope, raw)
+                return raw
             case "Update":
                 raw = Raw("spec", "update")
             case "Apply":
@@ -395,6 +399,10 @@ class Writes:
                 verb, f"{scope.file.path}:{self._built_at(arguments[3], scope, call)}", source="types." + kind.split(".")[-1], line=call[3]
             )
         ]
+        if "Type" not in kind:
+            # The type of the patch comes in as a parameter: callers know.
+            position = self._parameter(arguments[2], scope)
+            raw.patches = [Patch(parameter=position)] if position >= 0 else raw.patches
         raw.versioned = verb == "merge-patch-locked"
         named = arguments[1]
         while named and named[0] in (".", "c"):
