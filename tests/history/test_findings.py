@@ -69,9 +69,15 @@ class History:
         """A JSON patch and what comes of it."""
         return self._commit(by, status, verb="patch", content="json", body=operations, **tags)
 
-    def applies(self, by: str, applied: dict[str, Any], status: dict[str, Any]) -> History:
+    def applies(self, by: str, applied: dict[str, Any], status: dict[str, Any], **more: Any) -> History:
         """Server-side apply and what comes of it."""
-        return self._commit(by, status, verb="patch", content="apply", body={"status": applied})
+        return self._commit(by, status, verb="patch", content="apply", body={"status": applied}, **more)
+
+    def managed(self, manager: str, fields: dict[str, Any]) -> History:
+        """From here on the object says that the manager has applied these fields of status."""
+        entry = {"manager": manager, "operation": "Apply", "subresource": "status", "fieldsV1": {"f:status": fields}}
+        self.tree["metadata"]["managedFields"] = [entry]
+        return self
 
     def sends_nothing_new(self, by: str, times: int, **tags: Any) -> History:
         """Writes that change nothing."""
@@ -175,6 +181,29 @@ LOST = [
         (
             'LOST status.novel of gadgets default/g: one wrote "x" (was nothing) at 2; '
             "two, based on 2, removed it without knowing it: patch json on status at 3 left nothing.",
+        ),
+    ),
+    Case(
+        "carried: a blind apply under a shared name leaves out what another had applied under it",
+        start(phase="A")
+        .applies("one", {"phase": "A", "found": "x"}, {"phase": "A", "found": "x"}, manager="operator")
+        .managed("operator", {"f:phase": {}, "f:found": {}})
+        .applies("two", {"phase": "A"}, {"phase": "A"}, manager="operator"),
+        (
+            'LOST status.found of gadgets default/g: one wrote "x" (was nothing) at 2; two, based on 1, put back what it had read, '
+            "without meaning to touch it: patch apply on status at 3 left nothing.",
+        ),
+    ),
+    Case(
+        "dropped: an apply through an older version erases what its manager never applied",
+        start(phase="A")
+        .merges("one", {"novel": "x"})
+        .managed("two", {"f:phase": {}})
+        .reads("two")
+        .applies("two", {"phase": "B"}, {"phase": "B"}, manager="two"),
+        (
+            'LOST status.novel of gadgets default/g: one wrote "x" (was nothing) at 2; '
+            "two, based on 2, removed it without knowing it: patch apply on status at 3 left nothing.",
         ),
     ),
     Case(

@@ -1,14 +1,16 @@
 """Which leaves a request meant to write, and with what value.
 
 PUT: everything in its part of the object. Merge patch: its leaves; null means absence; an array means that array. JSON patch: the
-paths of its operations, `test` being a precondition. Apply and strategic merge: the leaves given. Used to tell what was carried
-along from what was meant; that something changed at all is read off the object itself.
+paths of its operations, `test` being a precondition. Apply and strategic merge: the leaves given, and for apply also the absence of
+what its manager had applied and now leaves out (`applied_before`). Used to tell what was carried along from what was meant; that
+something changed at all is read off the object itself.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..objects.fieldset import FieldSet
 from ..objects.tree import ABSENT, Json, lookup
 from .leaves import BOOKKEEPING, flat, key_names, key_of
 
@@ -39,6 +41,18 @@ def tested(record: Commit, before: Json) -> set[Path]:
         return set()
     tests = (operation for operation in record.body if isinstance(operation, dict) and operation.get("op") == "test")
     return {keyed(_steps(test["path"]), before) for test in tests if isinstance(test.get("path"), str)}
+
+
+def applied_before(record: Commit, path: Path) -> bool:
+    """Whether an apply removes the leaf by leaving it out: its manager had applied it before."""
+    if record.content != "apply" or not isinstance(record.before, dict):
+        return False
+    for entry in (record.before.get("metadata") or {}).get("managedFields") or []:
+        same_manager = entry.get("manager") == record.manager and entry.get("operation") == "Apply"
+        if same_manager and (entry.get("subresource") or "") == record.subresource:
+            owned = FieldSet.decode(entry.get("fieldsV1") or {})
+            return any(owned.has(path[:length]) for length in range(1, len(path) + 1))
+    return False
 
 
 def named_version(body: Json, content: str) -> int | None:

@@ -120,7 +120,7 @@ class Checker:
             return
         known, actor, version = self._object(record.object), record.actor, record.version
         if record.before is None:
-            known.creator = actor
+            known.creator, known.born = actor, version
             made_by = frozenset((actor,))
             for path, was, now in changed_objects(ABSENT, record.after):
                 known.writers[path] = Write(actor, version, now, was, made_by)
@@ -184,7 +184,8 @@ class Checker:
     def _is_misplaced(self, record: Commit, known: ObjectMemory, leaf: Leaf, losses: Losses) -> bool:
         """Tells of a write that was decided on another object of the same name, which the server could not tell from this one."""
         told = record.base_uid
-        if not told and record.precondition is None:
+        stands_on_this = record.precondition is not None or (record.base is not None and 0 < known.born <= record.base)
+        if not told and not stands_on_this:
             identity = record.object
             told = self._shown.get((identity.resource, identity.namespace, identity.name, record.actor), "")
         if not told or told == record.object.uid or losses.was_tested(("metadata", "uid")):

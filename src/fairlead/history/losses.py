@@ -13,7 +13,7 @@ import msgspec
 
 from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
-from .asserted import asserted, tested
+from .asserted import applied_before, asserted, tested
 from .findings import CARRIED, COMPUTED, DOUBLE, DROPPED, LAUNDERED, LOST, SELF, Finding
 
 if TYPE_CHECKING:
@@ -95,7 +95,7 @@ class Losses:
             return ""
         if writer.actor == record.actor:
             return SELF
-        if now is ABSENT and record.verb != "update" and self._is_unmeant(path):
+        if now is ABSENT and record.verb != "update" and self._is_unnamed(path) and not applied_before(record, path):
             return DROPPED
         return CARRIED if same(now, self._at_base(path)) else COMPUTED
 
@@ -107,11 +107,11 @@ class Losses:
         for refused in known.refused.get(record.actor, ()):
             if writer.version > refused.base and same(refused.values.get(path, ABSENT), now) and _asserts(refused, path):
                 return LAUNDERED
-        if now is ABSENT and record.actor not in writer.knowing and self._is_unmeant(path) and not self._sent(path):
+        if now is ABSENT and record.actor not in writer.knowing and self._is_unnamed(path) and not self._sent(path):
             return DROPPED
         return ""
 
-    def _is_unmeant(self, path: Path) -> bool:
+    def _is_unnamed(self, path: Path) -> bool:
         """Whether the leaf is gone, and the request names neither it nor something above it."""
         return find(self._record.after, path) is ABSENT and not any(path[:length] in self.meant for length in range(len(path), 0, -1))
 

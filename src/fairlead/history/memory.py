@@ -57,7 +57,7 @@ class ObjectMemory:
         self.turns: dict[Path, list[str]] = {}
         self.idle: Counter[str] = Counter()
         self.chain: tuple[str, int, int] = ("", 0, 0)
-        self.creator = ""
+        self.creator, self.born = "", 0
         self.latest: Json = ABSENT
         self.version = 0
 

@@ -199,6 +199,7 @@ class Fairlead(Way):
     def start(self, actor: Actor, obj: Json, status: Json) -> Json:
         if self._strategy is not APPLY:
             return super().start(actor, obj, status)
+        actor.decided(obj)
         return self.writer(actor).mutate(obj, lambda staged: staged.update(status)).object
 
     def write(self, actor: Actor, base: Json, decide: Decision) -> Json:
