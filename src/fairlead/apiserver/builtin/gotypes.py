@@ -285,7 +285,7 @@ class SchemaOr(Type):
         try:
             if type(value) is dict:
                 return struct("apiextensions/v1.JSONSchemaProps").read(value, at)
-            if type(value) is list and self._listed:
+            if type(value) is list and value and self._listed:
                 return parse(self._listed).read(value, at)
         finally:
             del at.unknown[reported:]
@@ -294,7 +294,7 @@ class SchemaOr(Type):
                 return value
             raise DecodingRefused(at.refusal or "boolean or JSON schema expected")
         # The server takes anything else without a word, and judges a pointer to nothing: no JSON says that.
-        raise Unsupported(f"{type(value).__name__} where a schema or a list is expected")
+        raise Unsupported("a schema with items or dependencies that are neither a schema nor a list with something in it")
 
 
 class Member(msgspec.Struct, eq=False):
