@@ -30,7 +30,7 @@ _PARTIAL = ("PartialObjectMetadata", "PartialObjectMetadataList")
 class Call:
     """A resource request and everything that was found out about it."""
 
-    __slots__ = ("_headed", "_output", "kind", "machine", "request", "route", "user", "version", "warnings")
+    __slots__ = ("_headed", "_output", "api_version", "key", "kind", "machine", "request", "route", "user", "version", "warnings")
 
     def __init__(self, machine: Machine, request: Request, route: Route, kind: Kind, version: Version, user: User) -> None:
         self.machine = machine
@@ -39,15 +39,14 @@ class Call:
         self.kind = kind
         self.version = version
         self.user = user
+        #: The group and version of the request.
+        self.api_version = kind.api_version(version.name)
+        #: Where the named object is kept.
+        self.key = object_key(kind, route.namespace, route.name)
         self.warnings: list[str] = []
         self._output: Output | None = None
         #: Whether a Table of this watch has gone out: only the first carries the columns.
         self._headed = False
-
-    @property
-    def key(self) -> str:
-        """Where the named object is kept."""
-        return object_key(self.kind, self.route.namespace, self.route.name)
 
     @property
     def table(self) -> Table:
@@ -57,11 +56,6 @@ class Call:
     def stored(self, group: str = "", plural: str = "") -> list[Json]:
         """All stored objects of the kind, or of another one."""
         return (self.machine.store.table((group, plural)) if plural else self.table).objects()
-
-    @property
-    def api_version(self) -> str:
-        """The group and version of the request."""
-        return self.kind.api_version(self.version.name)
 
     def warn(self, text: str) -> None:
         """Adds a Warning header to whatever the answer will be."""

@@ -27,6 +27,7 @@ _ANNOTATIONS_LIMIT = 256 * 1024
 _WIPED_ON_CREATE = ("creationTimestamp", "uid", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink")
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
 _IMMUTABLE_TEXTS = frozenset({"name", "namespace", "uid"})
+_OF_NO_ACCOUNT = frozenset({"managedFields", "generation", "resourceVersion"})
 _KUBERNETES_FINALIZERS = frozenset({ORPHAN, FOREGROUND, "kubernetes"})
 _DUPLICATES = (
     ".metadata.ownerReferences contains duplicate entries{when}; API server dedups owner references in 1.20+, and may reject "
@@ -158,11 +159,10 @@ def unchanged(new: Json, old: Json) -> bool:
     """Whether nothing but managedFields, generation and resourceVersion differs, so that a check made before still holds."""
     if new is old:
         return True
-    ignored = ("managedFields", "generation", "resourceVersion")
     for name, value in new.items():
-        if name not in ignored and old.get(name) is not value and not same(value, old.get(name)):
+        if old.get(name) is not value and name not in _OF_NO_ACCOUNT and not same(value, old.get(name)):
             return False
-    return all(name in new or name in ignored for name in old)
+    return bool(old.keys() <= new.keys() or old.keys() - new.keys() <= _OF_NO_ACCOUNT)
 
 
 def finalizer_warnings(new: Json, old: Json | None) -> list[str]:

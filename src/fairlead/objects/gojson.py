@@ -67,10 +67,10 @@ def decode(data: bytes) -> Json:
     return tree
 
 
-def encode(tree: Json) -> bytes:
-    """The tree as Go's encoding/json writes it."""
+def encode(tree: Json, *, floats: bool = True) -> bytes:
+    """The tree as Go's encoding/json writes it. `floats` False: `settled` found none in it."""
     try:
-        if may_hold_floats(tree):
+        if floats and may_hold_floats(tree):
             tree = _with_go_floats(tree)
     except (OverflowError, UnicodeEncodeError):
         tree = _with_go_floats(_mended(tree))
@@ -88,12 +88,17 @@ def escaped(data: bytes) -> bytes:
 
 def normalised(tree: Json) -> Json:
     """What writing the tree to the store and reading it back makes of it: 1.0 becomes 1. Unchanged subtrees are shared."""
+    return settled(tree)[0]
+
+
+def settled(tree: Json) -> tuple[Json, bool]:
+    """The same, and whether a number in it may be a float."""
     try:
         if not may_hold_floats(tree):
-            return tree
+            return tree, False
     except (OverflowError, UnicodeEncodeError):
         pass
-    return _mended(tree)
+    return _mended(tree), True
 
 
 def may_hold_floats(tree: Json) -> bool:

@@ -208,7 +208,7 @@ def _stored(
     kind, store = call.kind, call.machine.store
     direct = call.version.name == kind.storage_version
     kept = new if direct else kind.rules.convert(new, kind.storage_version)
-    settled = gojson.normalised(kept)
+    settled, floats = gojson.settled(kept)
     if entry is not None and not (differs and direct and settled is kept) and same(settled, entry.obj):
         return entry
     kept = settled
@@ -220,7 +220,7 @@ def _stored(
     revision = store.revision + 1
     kept = {**kept, "metadata": {**kept["metadata"], "resourceVersion": str(revision)}}
     # Through another version the object has the defaults of that one: the first read adds those of the storage version.
-    after = _fitting(Entry(kept, revision, managed, kind if direct else None), kind)
+    after = _fitting(Entry(kept, revision, managed, kind if direct else None), kind, floats)
     store.revision = revision
     store.commit(kind.key, key, after)
     if call.machine.recorder is not None:
@@ -229,11 +229,11 @@ def _stored(
     return after
 
 
-def _fitting(entry: Entry, kind: Kind) -> Entry:
+def _fitting(entry: Entry, kind: Kind, floats: bool) -> Entry:
     """The entry with its bytes. One too large for etcd loses its managedFields; if that does not help it is refused."""
     from ..machine import MAX_OBJECT
 
-    data = gojson.encode(entry.obj)
+    data = gojson.encode(entry.obj, floats=floats)
     if len(data) > MAX_OBJECT:
         slim = ownership.with_managed(entry.obj, entries.NOBODY)
         data = gojson.encode(slim)

@@ -36,7 +36,10 @@ class Comparison(NamedTuple):
         """The comparison, blind to these paths and to all below them."""
         if not ignored:
             return self
-        return _comparison(*(part.recursive_difference(ignored) if part else part for part in self[:3]))
+        removed, modified, added = (part.recursive_difference(ignored) if part else part for part in self[:3])
+        if removed is self.removed and modified is self.modified and added is self.added:
+            return self
+        return _comparison(removed, modified, added)
 
 
 def compare(old: Json, new: Json, type_: Type) -> Comparison:
@@ -93,15 +96,23 @@ def _aligned(old: Json, new: Json, list_: ListType) -> list[tuple[str, Json, Jso
     if type(old) is not list or type(new) is not list or len(old) != len(new):
         return None
     changed: list[tuple[str, Json, Json]] = []
-    steps: set[str] = set()
     for left, right in zip(old, new, strict=True):
-        step = item_step(list_, right)
-        steps.add(step)
         if left is not right:
+            step = item_step(list_, right)
             if item_step(list_, left) != step:
                 return None
             changed.append((step, left, right))
-    return changed if len(steps) == len(new) else None
+    return changed if _are_single(new, list_) else None
+
+
+def _are_single(items: list[Json], list_: ListType) -> bool:
+    """Whether no two items have the same step."""
+    if len(list_.keys) == 1:
+        (key,) = list_.keys
+        texts = {value for item in items if type(item) is dict and type(value := item.get(key)) is str}
+        if len(texts) == len(items):
+            return True
+    return len({item_step(list_, item) for item in items}) == len(items)
 
 
 def _has_items(value: Json) -> bool:
@@ -122,9 +133,11 @@ class _Walk:
         """Two values under one path, neither absent."""
         if old is new:
             return
-        before, after = form(type_, old), form(type_, new)
-        if before is not after and not _is_single(type_):
-            self._as(before, old, new, type_, way)
+        after = form(type_, new)
+        if type(old) is not type(new):
+            before = form(type_, old)
+            if before is not after and not _is_single(type_):
+                self._as(before, old, new, type_, way)
         self._as(after, old, new, type_, way)
 
     def _as(self, shape: str, old: Json, new: Json, type_: Type, way: _Way) -> None:
@@ -153,7 +166,10 @@ class _Walk:
             if before is value:
                 continue
             type_ = fields.get(name) or element or _never(name)
-            if before is ABSENT:
+            if type(value) is str and type(before) is str and type_.scalar:  # most leaves are texts
+                if value != before:
+                    self.modified.add((*way, "f:" + name))
+            elif before is ABSENT:
                 self.added.graft((*way, "f:" + name), whole(value, type_))
             else:
                 self.both(before, value, type_, (*way, "f:" + name))

@@ -8,6 +8,7 @@ operation and subresource, and for updates by apiVersion too, so that an applier
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import msgspec
@@ -161,16 +162,15 @@ def _structs(encoded: Json) -> list[dict[str, Json]]:
 
 
 def _encoded(one: Owner, entry: Entry) -> dict[str, Json]:
-    encoded: dict[str, Json] = {
-        "apiVersion": entry.api_version,
-        "fieldsType": "FieldsV1",
-        "fieldsV1": entry.fields.encode(),
-        "manager": one.manager,
-        "operation": one.operation,
-        "subresource": one.subresource,
-        "time": entry.time,
-    }
-    return {name: value for name, value in encoded.items() if value or name == "fieldsV1"}
+    encoded: dict[str, Json] = {"apiVersion": entry.api_version, "fieldsType": "FieldsV1", "fieldsV1": entry.fields.encode()}
+    if one.manager:
+        encoded["manager"] = one.manager
+    encoded["operation"] = one.operation
+    if one.subresource:
+        encoded["subresource"] = one.subresource
+    if entry.time:
+        encoded["time"] = entry.time
+    return encoded
 
 
 def _position(item: tuple[Owner, Entry]) -> tuple[str, int, str, str, str]:
@@ -178,6 +178,7 @@ def _position(item: tuple[Owner, Entry]) -> tuple[str, int, str, str, str]:
     return one.operation, seconds(entry.time), one.manager, entry.api_version, one.subresource
 
 
+@lru_cache(maxsize=1024)
 def seconds(time: str | None) -> int:
     """The time as the server compares it: whole seconds, none is 0."""
     return int(datetime.fromisoformat(time).timestamp()) if time else 0

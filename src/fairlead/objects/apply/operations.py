@@ -221,19 +221,13 @@ def _updated(world: World, before: Json, after: Json, managed: Managed, who: Own
     entries = _reconciled(world, before, managed)
     comparison = compare(before, after, world.type).without(world.ignored)
     mine = comparison.changed.difference(_STRIPPED)
-    previous = entries.get(who)
-    rest, _ = _without_changed(world, before, after, entries, comparison, None)
+    # What the writer changed it holds afterwards: to take it away first would only make new sets of what did not change.
+    keeps_all = bool(mine) and mine is comparison.changed
+    rest, _ = _without_changed(world, before, after, entries, comparison, who if keeps_all else None)
     if mine:
-        held = _still_held(rest.get(who), previous, comparison, mine is comparison.changed)
-        rest[who] = Entry(world.api_version, held.union(mine), time)
+        held = rest[who].fields if who in rest else EMPTY
+        rest[who] = Entry(world.api_version, (held.difference(comparison.removed) if keeps_all else held).union(mine), time)
     return Managed(rest, settled=world.type, known=after)
-
-
-def _still_held(left: Entry | None, previous: Entry | None, comparison: Comparison, is_whole: bool) -> FieldSet:
-    """What this manager held and keeps. Computed from before the change where that comes to the same: unchanged sets stay shared."""
-    if previous is not None and is_whole:
-        return previous.fields.difference(comparison.removed)
-    return left.fields if left is not None else EMPTY
 
 
 def _reconciled(world: World, live: Json, managed: Managed) -> dict[Owner, Entry]:

@@ -7,9 +7,10 @@ schema/defaulting.
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
-from ..tree import ABSENT, Absent, Json
+from ..tree import ABSENT, Absent, Json, counterparts
 
 if TYPE_CHECKING:
     from .model import Schema
@@ -48,9 +49,12 @@ def drop_nulls(tree: Json, schema: Schema | None, *, clean: Json | Absent = ABSE
             return tree
         return {name: member for name, old in tree.items() if (member := changed.get(name, old)) is not ABSENT}
     if type(tree) is list and schema.items is not None:
-        known_entries = {id(entry) for entry in clean} if type(clean) is list else ()
-        entries = [entry if id(entry) in known_entries else drop_nulls(entry, schema.items) for entry in tree]
-        return entries if any(new is not old for new, old in zip(entries, tree, strict=True)) else tree
+        items = schema.items
+        entries = [
+            entry if entry is known else drop_nulls(entry, items, clean=known)
+            for entry, known in zip(tree, counterparts(tree, clean), strict=True)
+        ]
+        return tree if all(map(is_, entries, tree)) else entries
     return tree
 
 
@@ -83,15 +87,17 @@ def _defaulted_object(tree: dict[str, Json], schema: Schema, clean: Json | Absen
 
 
 def _defaulted_list(tree: list[Json], items: Schema, clean: Json | Absent) -> list[Json]:
-    known = {id(entry) for entry in clean} if type(clean) is list else ()
-    filled = [entry if id(entry) in known else _defaulted_entry(entry, items) for entry in tree]
-    return filled if any(new is not old for new, old in zip(filled, tree, strict=True)) else tree
+    filled = [
+        entry if entry is known else _defaulted_entry(entry, items, known)
+        for entry, known in zip(tree, counterparts(tree, clean), strict=True)
+    ]
+    return tree if all(map(is_, filled, tree)) else filled
 
 
-def _defaulted_entry(entry: Json, items: Schema) -> Json:
+def _defaulted_entry(entry: Json, items: Schema, clean: Json | Absent) -> Json:
     if entry is None and not items.nullable and items.default is not ABSENT:
         entry = items.default
-    return default(entry, items)
+    return default(entry, items, clean=clean)
 
 
 def has_defaults(schema: Schema) -> bool:

@@ -6,9 +6,10 @@ tree it is given: a tree in which nothing is dropped comes back as it is. Mirror
 
 from __future__ import annotations
 
+from operator import is_
 from typing import TYPE_CHECKING
 
-from ..tree import ABSENT, Absent, Json
+from ..tree import ABSENT, Absent, Json, counterparts
 
 if TYPE_CHECKING:
     from .model import Schema
@@ -78,18 +79,17 @@ def _pruned_list(
 ) -> list[Json]:
     if preserve and items is None:
         return tree
-    known = {id(entry) for entry in clean} if type(clean) is list else ()
     # Under preserved unknown fields an entry is kept whole even where its own schema would drop from it; below its known
     # properties pruning begins again.
     changed = [
         entry
-        if id(entry) in known
+        if entry is known
         else _preserved_entry(entry, items, f"{path}[{index}]", dropped)
         if preserve
-        else _pruned(entry, items, False, f"{path}[{index}]", ABSENT, dropped)
-        for index, entry in enumerate(tree)
+        else _pruned(entry, items, False, f"{path}[{index}]", known, dropped)
+        for index, (entry, known) in enumerate(zip(tree, counterparts(tree, clean), strict=True))
     ]
-    return tree if all(map(_is, changed, tree)) else changed
+    return tree if all(map(is_, changed, tree)) else changed
 
 
 def _preserved_entry(entry: Json, items: Schema | None, path: str, dropped: list[str]) -> Json:
@@ -100,10 +100,6 @@ def _preserved_entry(entry: Json, items: Schema | None, path: str, dropped: list
     if type(entry) is list:
         return _pruned_list(entry, items.items, path, ABSENT, dropped, True)
     return entry
-
-
-def _is(left: Json, right: Json) -> bool:
-    return left is right
 
 
 def _member(path: str, name: str) -> str:
