@@ -4,8 +4,7 @@ What it does
     Finds a status list that is only ever appended to: no code recomputes it or removes from it.
 Why is this bad?
     What was referenced once stays in the list for ever: deletion is blocked by things that are gone. And whoever appends from an old
-    copy brings back what the
-    owner had removed.
+    copy brings back what the owner had removed.
 Example
     ```go
     config.Status.References = append(config.Status.References, ref)

@@ -4,8 +4,7 @@ What it does
     Finds suppressions without a reason, and suppressions that suppress nothing.
 Why is this bad?
     A suppression is a decision, and the next reader needs its reason to know whether it still holds. One that matches nothing is a
-    decision about code that is gone, and will
-    silently swallow the next finding that appears there.
+    decision about code that is gone, and will silently swallow the next finding that appears there.
 Example
     ```go
     //fairlead:allow FL001

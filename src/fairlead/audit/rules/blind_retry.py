@@ -1,12 +1,12 @@
 """FL008 blind-retry
 
 What it does
-    Finds retries on conflict around a status write that do not read the object again, and retries that read again but put back only part
-    of what was staged before.
+    Finds retries on conflict around a status write that do not read the object again, and retries that read again but put back only
+    part of what was staged before.
 Why is this bad?
     A conflict says that the copy is old. Sending the same copy again is refused again, until the retries are spent. Reading again and
-    setting only the
-    conditions silently drops every other field that the reconcile had staged: the write succeeds, the fields are gone.
+    setting only the conditions silently drops every other field that the reconcile had staged: the write succeeds, the fields are
+    gone.
 Example
     ```go
     retry.RetryOnConflict(retry.DefaultRetry, func() error {

@@ -1,11 +1,12 @@
 """FL010 blind-status-apply
 
 What it does
-    Finds server-side apply to status with force, and apply without a resourceVersion in a function that decides from the status it read.
+    Finds server-side apply to status with force, and apply without a resourceVersion in a function that decides from the status it
+    read.
 Why is this bad?
     Apply isolates fields by manager, not decisions. With force it takes every field it names from whoever owns it, without a word.
-    Without a
-    resourceVersion it does not see that what the decision was based on has changed: two applies with one manager name are last-writer-wins.
+    Without a resourceVersion it does not see that what the decision was based on has changed: two applies with one manager name are
+    last-writer-wins.
 Example
     ```go
     r.Status().Patch(ctx, config, client.Apply, client.FieldOwner("operator"), client.ForceOwnership)
@@ -15,8 +16,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Whether a decision depends on the status is judged by comparisons in the same function. Force is what controllers are told to use on
-    objects they create: on spec this rule is silent.
+    Whether a decision depends on the status is judged by comparisons in the same function. Force is what controllers are told to use
+    on objects they create: on spec this rule is silent.
 """
 
 from __future__ import annotations

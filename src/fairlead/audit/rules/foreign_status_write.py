@@ -4,8 +4,7 @@ What it does
     Finds writes to the status of a kind that another controller owns: the kind of that one's `For(...)`, or a built-in kind.
 Why is this bad?
     Status is what the owner reports. A second writer needs the owner's fields to be left alone on every path, and the owner does not
-    know that it must; sooner or later
-    one puts back what it read. The owner can watch the other kind and compute the field itself.
+    know that it must; sooner or later one puts back what it read. The owner can watch the other kind and compute the field itself.
 Example
     ```go
     // in the Workload controller

@@ -3,9 +3,8 @@
 What it does
     Finds patches whose base is the changed object itself, or a copy taken after the change: the difference is empty.
 Why is this bad?
-    `client.MergeFrom(x)` keeps a reference to x. When x itself is then changed and sent, both sides of the difference are the same and
-    the patch is `{}`: it succeeds
-    and nothing is written. The same when the copy is taken after the change.
+    `client.MergeFrom(x)` keeps a reference to x. When x itself is then changed and sent, both sides of the difference are the same
+    and the patch is `{}`: it succeeds and nothing is written. The same when the copy is taken after the change.
 Example
     ```go
     gadget.Status.Phase = "Running"

@@ -3,8 +3,8 @@
 What it does
     Finds status writes for which no kubebuilder marker and no given role grants the verb, in a project that has markers or roles.
 Why is this bad?
-    The write is refused with 403 in the cluster and succeeds in tests, where nobody asks for rights. `update` does not include `patch`:
-    moving from PUT to patch needs the marker too.
+    The write is refused with 403 in the cluster and succeeds in tests, where nobody asks for rights. `update` does not include
+    `patch`: moving from PUT to patch needs the marker too.
 Example
     ```go
     // +kubebuilder:rbac:groups=example.io,resources=gadgets/status,verbs=get;update

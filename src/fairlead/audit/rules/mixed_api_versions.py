@@ -3,9 +3,9 @@
 What it does
     Finds status writers of one kind that use different versions of its API.
 Why is this bad?
-    A writer that uses an older version does not know the fields that only the newer one has. With `conversion: None` the server erases
-    those fields on any write through
-    the older version, a patch included, and says nothing. With a webhook it depends on the webhook.
+    A writer that uses an older version does not know the fields that only the newer one has. With `conversion: None` the server
+    erases those fields on any write through the older version, a patch included, and says nothing. With a webhook it depends on the
+    webhook.
 Example
     ```go
     // one controller                      // another

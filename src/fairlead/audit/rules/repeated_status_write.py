@@ -4,9 +4,8 @@ What it does
     Finds two status writes of one object on one path through a function: the second is reached after the first succeeded.
 Why is this bad?
     Every write starts the watches of every other controller and of this one. Between the two writes the status says something that is
-    only half true, and
-    whoever reads it then acts on that. The second write is also the one most likely to meet a conflict: the first has just moved the
-    object.
+    only half true, and whoever reads it then acts on that. The second write is also the one most likely to meet a conflict: the first
+    has just moved the object.
 Example
     ```go
     if err := r.setPhase(ctx, gadget, "Running"); err != nil { return err }
@@ -17,9 +16,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Paths are followed within one function, through helpers that write. Two functions called one after the other are seen only when both
-    are such helpers. Writing ahead of
-    an irreversible action is right and wants a suppression with that reason.
+    Paths are followed within one function, through helpers that write. Two functions called one after the other are seen only when
+    both are such helpers. Writing ahead of an irreversible action is right and wants a suppression with that reason.
 """
 
 from __future__ import annotations

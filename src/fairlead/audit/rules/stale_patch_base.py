@@ -1,14 +1,12 @@
 """FL007 stale-patch-base
 
 What it does
-    Finds a base that is older than a write of the same function to the same object, and values that are carried over a fresh read: the
-    object is changed, read
-    again, and the change is put on the fresh copy as a whole.
+    Finds a base that is older than a write of the same function to the same object, and values that are carried over a fresh read:
+    the object is changed, read again, and the change is put on the fresh copy as a whole.
 Why is this bad?
-    After an own write the server's answer is in the object, so a difference with the older base holds whatever anyone changed since, or
-    fails on its resourceVersion every
-    time. A fresh resourceVersion on stale values is worse: the lock now protects nothing, and another writer's newer value is
-    overwritten with a clear conscience.
+    After an own write the server's answer is in the object, so a difference with the older base holds whatever anyone changed since,
+    or fails on its resourceVersion every time. A fresh resourceVersion on stale values is worse: the lock now protects nothing, and
+    another writer's newer value is overwritten with a clear conscience.
 Example
     ```go
     base := client.MergeFrom(gadget.DeepCopy())

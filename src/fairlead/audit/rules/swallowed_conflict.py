@@ -5,8 +5,7 @@ What it does
     request to run again.
 Why is this bad?
     The loser of a conflict has decided something that nobody stored. When it goes on as if it had, no event will come to make it try
-    again: the status stays wrong until
-    the next change of the object, which may be never.
+    again: the status stays wrong until the next change of the object, which may be never.
 Example
     ```go
     if err := r.Status().Update(ctx, gadget); err != nil {
@@ -23,8 +22,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to a
-    channel or kept in a field count as handled.
+    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to
+    a channel or kept in a field count as handled.
 """
 
 from __future__ import annotations

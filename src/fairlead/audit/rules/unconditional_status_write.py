@@ -1,11 +1,11 @@
 """FL011 unconditional-status-write
 
 What it does
-    Finds status whose content differs on every pass (the current time, the order of a map) and is written on every pass, under no check
-    that something changed.
+    Finds status whose content differs on every pass (the current time, the order of a map) and is written on every pass, under no
+    check that something changed.
 Why is this bad?
-    The write changes the object, the change starts the controller, the controller writes again: a loop that never rests, and every other
-    writer's conflict.
+    The write changes the object, the change starts the controller, the controller writes again: a loop that never rests, and every
+    other writer's conflict.
 Example
     ```go
     gadget.Status.LastChecked = metav1.Now()
@@ -16,9 +16,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Only what can be seen to differ is reported: a plain write of the same value is answered by the server without a change. Times inside
-    conditions are
-    left alone: the usual helpers keep them while the status stays.
+    Only what can be seen to differ is reported: a plain write of the same value is answered by the server without a change. Times
+    inside conditions are left alone: the usual helpers keep them while the status stays.
 """
 
 from __future__ import annotations

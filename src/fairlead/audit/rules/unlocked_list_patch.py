@@ -5,9 +5,8 @@ What it does
     writes too.
 Why is this bad?
     A merge patch replaces a list as a whole, whatever `listType` the schema says: that marker counts for server-side apply and for
-    strategic merge patches, which custom
-    resources refuse. An entry that the other controller added since this one read the object is erased, silently, and stays erased until
-    its owner writes again.
+    strategic merge patches, which custom resources refuse. An entry that the other controller added since this one read the object is
+    erased, silently, and stays erased until its owner writes again.
 Example
     ```go
     base := client.MergeFrom(gadget.DeepCopy())
@@ -22,8 +21,8 @@ Use instead
 Fix safety
     As for FL002: safe where the error is returned.
 Known limits
-    Lists are seen where the function changes them, or a helper with a condition's name does. A list that is filled elsewhere and passed
-    in is not seen.
+    Lists are seen where the function changes them, or a helper with a condition's name does. A list that is filled elsewhere and
+    passed in is not seen.
 """
 
 from __future__ import annotations

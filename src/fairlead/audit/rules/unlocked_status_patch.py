@@ -1,12 +1,11 @@
 """FL002 unlocked-status-patch
 
 What it does
-    Under policy `locked`, finds status merge patches that carry no resourceVersion: `client.MergeFrom(x)` and merge patches of raw bytes
-    without one.
+    Under policy `locked`, finds status merge patches that carry no resourceVersion: `client.MergeFrom(x)` and merge patches of raw
+    bytes without one.
 Why is this bad?
-    The server applies such a patch to whatever is stored by then. Two reconciles that both read "no plan yet" both create one, and the
-    second silently
-    replaces the first. With a resourceVersion the second is refused and decides again.
+    The server applies such a patch to whatever is stored by then. Two reconciles that both read "no plan yet" both create one, and
+    the second silently replaces the first. With a resourceVersion the second is refused and decides again.
 Example
     ```go
     base := client.MergeFrom(gadget.DeepCopy())
@@ -18,8 +17,7 @@ Use instead
     Where every writer owns its fields and none is computed from another's, choose policy `disjoint`: this rule is silent there.
 Fix safety
     Safe where the error of the patch is returned to the caller: a refused write is tried again by the next reconcile. Unsafe (`--fix
-    --unsafe`) elsewhere, because a
-    conflict that nobody handles would now be lost.
+    --unsafe`) elsewhere, because a conflict that nobody handles would now be lost.
 Known limits
     A base that comes from outside the audited files is reported for review as "base not seen".
 """

@@ -1,19 +1,19 @@
 """FL013 unused-status-grant
 
 What it does
-    Finds RBAC markers and rules that grant a write verb on `*/status` which no code uses: per controller (the marker's package), and for
-    the whole role.
+    Finds RBAC markers and rules that grant a write verb on `*/status` which no code uses: per controller (the marker's package), and
+    for the whole role.
 Why is this bad?
-    A grant that nothing uses hides the day on which something starts to: the next writer of that status needs no change that a reviewer
-    would see.
+    A grant that nothing uses hides the day on which something starts to: the next writer of that status needs no change that a
+    reviewer would see.
 Example
     ```go
     // +kubebuilder:rbac:groups=example.io,resources=configs/status,verbs=get;update;patch
     ```
     in a controller that no longer writes the status of Config.
 Use instead
-    Drop the marker. When another controller of the same operator has the same grant the generated role does not change: the finding says
-    so.
+    Drop the marker. When another controller of the same operator has the same grant the generated role does not change: the finding
+    says so.
 Fix safety
     Safe: a marker all of whose verbs are dead in its package is removed. Partly used ones are notes and are left alone.
 Known limits

@@ -3,11 +3,9 @@
 What it does
     Finds writes that PUT the whole object to /status: `Status().Update`, `UpdateStatus`, `replace_*_status`.
 Why is this bad?
-    A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and the
-    whole
-    reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are put back to old
-    values.
-    A writer that changes one field has no reason to assert the rest.
+    A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and
+    the whole reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are
+    put back to old values. A writer that changes one field has no reason to assert the rest.
 Example
     ```go
     gadget.Status.Phase = "Running"

@@ -2,16 +2,13 @@
 
 What it does
     Finds four traps of Python's Kubernetes clients: a patch whose content type the client guesses wrong; a list assigned to kopf's
-    `patch.status`; a typed
-    model sent back as a whole; a 422 handled as a conflict, or a conflict of `patch.fns` expected as 409.
+    `patch.status`; a typed model sent back as a whole; a 422 handled as a conflict, or a conflict of `patch.fns` expected as 409.
 Why is this bad?
     kubernetes_asyncio sends a dict for a custom object's status as JSON patch unless told otherwise, and the server answers 400;
-    kubernetes sends a list as merge patch; the
-    dynamic clients and lightkube default to strategic merge, which custom resources refuse with 415. kopf writes `patch.status` by a
-    plain merge patch, so a list there replaces
-    the stored one. A typed model drops fields it does not know and cannot delete one. A failed `test` of a JSON patch is a 422, not a
-    409, and so is a
-    schema violation: trying either again without looking is wrong for one of them.
+    kubernetes sends a list as merge patch; the dynamic clients and lightkube default to strategic merge, which custom resources
+    refuse with 415. kopf writes `patch.status` by a plain merge patch, so a list there replaces the stored one. A typed model drops
+    fields it does not know and cannot delete one. A failed `test` of a JSON patch is a 422, not a 409, and so is a schema violation:
+    trying either again without looking is wrong for one of them.
 Example
     ```python
     await api.patch_namespaced_custom_object_status(group, version, ns, plural, name, {"status": {"phase": "Running"}})
