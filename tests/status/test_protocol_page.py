@@ -76,7 +76,9 @@ class Whimsical:
 def _walk(seed: int) -> list[str]:
     server = Whimsical(seed)
     budget = Budget(tries=4)
-    writer = StatusWriter(server, field_manager="one", sleep=server.pause, budget=budget, now=lambda: "t", chance=lambda: 0.5)
+    writer = StatusWriter(
+        server, field_manager="one", sleep=server.pause, budget=budget, now=lambda: "t", chance=lambda: 0.5, seconds=lambda: 0.0
+    )
     try:
         with writer.session(GADGET) as status:
             if status["count"] == 1:

@@ -191,7 +191,7 @@ class Fairlead(Way):
         if actor.name not in self.held:
             self.held[actor.name] = StatusWriter(
                 actor, field_manager=actor.name, strategy=self._strategy, sleep=lambda _: None, now=lambda: NOW, chance=lambda: 0.5,
-                budget=Budget(tries=TRIES),
+                seconds=lambda: 0.0, budget=Budget(tries=TRIES),
             )  # fmt: skip
         found: StatusWriter = self.held[actor.name]
         return found
