@@ -26,13 +26,15 @@ def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entr
     """The merged object without what was left; `entries` already hold the new claims, `last` the ones before."""
     if last is None or not last.fields or not world.has(last.api_version):
         return merged
-    if last.api_version == world.api_version and not last.fields.difference(claimed):
+    # Entries at other versions are always asked, because the object may not fit them, and that is told.
+    alone = all(entry.api_version == world.api_version for entry in entries.values())
+    if alone and last.api_version == world.api_version and not last.fields.difference(claimed):
         return merged  # everything is claimed again: whatever were removed now would come back as owned
     with prefixed("failed to convert merged object to last applied version: "):
         at_last, type_ = world.at(merged, last.api_version)
     before = with_named(last.fields, type_)
     pruned = remove(at_last, before, type_)
-    if pruned is at_last:
+    if pruned is at_last and alone:
         return merged
     pruned = _with_owned(world, at_last, pruned, last.api_version, entries)
     pruned, _ = world.at(pruned, last.api_version)
