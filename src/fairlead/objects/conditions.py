@@ -24,6 +24,7 @@ _REASON = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?")
 _MAX_REASON = 1024
 _NAME = re.compile(r"([a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/)?(([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9])")
 _MAX_NAME = 316
+_MOST_KNOWN = 4096
 _STATUSES: dict[bool | None, str] = {True: "True", False: "False", None: "Unknown"}
 
 
@@ -106,7 +107,20 @@ def _generation(entry: dict[str, Json] | None) -> int:
     return seen if isinstance(seen, int) else 0
 
 
+#: Names that have been found good: a controller says the same few again and again.
+_known_good: set[tuple[str, str]] = set()
+
+
 def _check(type: str, status: bool | None, reason: str) -> None:
+    if (status is True or status is False or status is None) and (type, reason) in _known_good:
+        return
+    _check_fully(type, status, reason)
+    if len(_known_good) >= _MOST_KNOWN:
+        _known_good.clear()
+    _known_good.add((type, reason))
+
+
+def _check_fully(type: str, status: bool | None, reason: str) -> None:
     if not isinstance(type, str) or len(type) > _MAX_NAME or _NAME.fullmatch(type) is None:
         raise _wrong(
             "type", type, type, f"a name of letters, digits, '-', '_' and '.', with an optional DNS prefix and '/', up to {_MAX_NAME}"

@@ -58,7 +58,7 @@ def locate(tree: Json, path: Sequence[Step]) -> tuple[str | int, ...] | None:
                 return None
             concrete: str | int = step
         else:
-            index = _index(tree, step)
+            index = index_of(tree, step)
             if index is None:
                 return None
             concrete = index
@@ -75,7 +75,7 @@ def find(tree: Json, path: Sequence[Step]) -> Json | Absent:
                 return ABSENT
             tree = tree.get(step, ABSENT)
         else:
-            index = _index(tree, step)
+            index = index_of(tree, step)
             if index is None:
                 return ABSENT
             tree = tree[index]
@@ -84,7 +84,8 @@ def find(tree: Json, path: Sequence[Step]) -> Json | Absent:
     return tree
 
 
-def _index(tree: Json, step: int | Key | Value) -> int | None:
+def index_of(tree: Json, step: int | Key | Value) -> int | None:
+    """Where in a list the step leads, or None."""
     if not isinstance(tree, list):
         return None
     if isinstance(step, int):

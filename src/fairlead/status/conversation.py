@@ -156,13 +156,15 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
 
 def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
     """One try: held back where the object is contended, and timed, because that is how contention shows."""
-    hold = plan.pace.hold(plan.seconds(), plan.chance()) if plan.pace.gap else 0.0
+    began = plan.seconds()
+    hold = plan.pace.hold(began)
     if hold:
         yield Wait(hold)
-    began = plan.seconds()
+        began = plan.seconds()
     so_far.last = answer = yield Send(request(plan, body))
-    now = plan.seconds()
-    plan.pace.answered(now - began, now)
+    if not isinstance(answer, Lost):
+        now = plan.seconds()
+        plan.pace.answered(now - began, now, plan.chance())
     so_far.requests += 1
     return answer
 

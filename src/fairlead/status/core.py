@@ -237,7 +237,9 @@ class Core:
     def _resource(self, target: Target) -> Conversation[Resource]:
         known = self.memory.resources.get(target.api_version)
         if known is None or target.kind not in known:
+            began = self.settings.seconds()
             answer = yield Send(targets.discovery(target))
+            self.memory.tempo.heard(self.settings.seconds() - began)
             if isinstance(answer, Lost):
                 raise FairleadError(f"what {target.api_version} serves could not be asked: {answer.error!r}") from answer.error
             if answer.status != 200:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeAlias
 import msgspec
 
 from ..objects.conditions import settled
-from ..objects.paths import Key, Path, Value, find
+from ..objects.paths import Key, Path, Value, find, index_of
 from ..objects.tree import ABSENT, Json, same
 from .shapes import Shapes, identities, key_of
 
@@ -78,10 +78,12 @@ def _derive(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[
 
 def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[Path], found: list[Put | Drop]) -> None:
     before = [] if base is ABSENT else base
-    names = shapes.keys(at, before)
-    if names is not None and staged and shapes.keys(at, staged) is not None:
-        old = dict(zip(identities(before, names) or (), before, strict=True))
-        for identity, entry in zip(identities(staged, names) or (), staged, strict=True):
+    names = shapes.names(at)
+    stood_by = identities(before, names) if names is not None and staged else None
+    stand = identities(staged, names) if names is not None and stood_by is not None else None
+    if names is not None and stood_by is not None and stand is not None:
+        old = dict(zip(stood_by, before, strict=True))
+        for identity, entry in zip(stand, staged, strict=True):
             stood = old.pop(identity, ABSENT)
             if stood is entry:
                 continue
@@ -167,10 +169,11 @@ def put(tree: Json, path: Path, value: Json) -> Json:
         changed = put(child, rest, value)
         return tree if changed is child else {**members, step: changed}
     entries = tree if isinstance(tree, list) else []
-    for index, entry in enumerate(entries):
-        if _is(entry, step, index):
-            changed = put(entry, rest, value)
-            return tree if changed is entry else [*entries[:index], changed, *entries[index + 1 :]]
+    index = index_of(entries, step)
+    if index is not None:
+        entry = entries[index]
+        changed = put(entry, rest, value)
+        return tree if changed is entry else [*entries[:index], changed, *entries[index + 1 :]]
     fresh = dict(step.fields) if isinstance(step, Key) else ABSENT
     return [*entries, put(fresh, rest, value) if rest else value]
 
@@ -187,16 +190,10 @@ def drop(tree: Json, path: Path) -> Json:
         return tree if changed is tree[step] else {**tree, step: changed}
     if not isinstance(tree, list):
         return tree
-    for index, entry in enumerate(tree):
-        if _is(entry, step, index):
-            if not rest:
-                return [*tree[:index], *tree[index + 1 :]]
-            changed = drop(entry, rest)
-            return tree if changed is entry else [*tree[:index], changed, *tree[index + 1 :]]
-    return tree
-
-
-def _is(entry: Json, step: int | Key | Value, index: int) -> bool:
-    if isinstance(step, Key):
-        return step.matches(entry)
-    return same(entry, step.value) if isinstance(step, Value) else step == index
+    index = index_of(tree, step)
+    if index is None:
+        return tree
+    if not rest:
+        return [*tree[:index], *tree[index + 1 :]]
+    changed = drop(tree[index], rest)
+    return tree if changed is tree[index] else [*tree[:index], changed, *tree[index + 1 :]]

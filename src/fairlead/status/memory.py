@@ -15,7 +15,7 @@ import msgspec
 from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
 from .intents import Condition, Drop, Intent, Put, Raise
-from .pacing import Pace
+from .pacing import Pace, Tempo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,6 +47,7 @@ class Memory:
         self._answers: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._altered: dict[str, dict[Path, Learned]] = {}
         self._paces: OrderedDict[str, Pace] = OrderedDict()
+        self.tempo = Tempo()
         self.resources: dict[str, dict[str, Resource]] = {}
         self._shapes: dict[str, tuple[Shapes, float]] = {}
         self.warned: set[tuple[str, str]] = set()
@@ -85,7 +86,7 @@ class Memory:
         with self._lock:
             pace = self._paces.get(uid)
             if pace is None:
-                pace = self._paces[uid] = Pace()
+                pace = self._paces[uid] = Pace(self.tempo)
                 if len(self._paces) > self._limit:
                     self._paces.popitem(last=False)
             return pace
@@ -147,7 +148,12 @@ def _as_before(known: dict[Path, Learned], path: Path, wanted: Json, snapshot: J
 def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:
     """The outermost places below the path where what was sent is not what is there; extras are ignored."""
     if isinstance(sent, dict) and isinstance(stored, dict):
-        return [found for name, member in sent.items() for found in _altered((*path, name), member, find(stored, (name,)))]
+        found: list[tuple[Path, bool]] = []
+        for name, member in sent.items():
+            there = stored.get(name, ABSENT)
+            if not same(member, there):
+                found += _altered((*path, name), member, there)
+        return found
     return [] if same(sent, stored) else [(path, not isinstance(stored, type(sent)) and not stored)]
 
 

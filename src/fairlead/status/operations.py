@@ -6,62 +6,68 @@ from the highest index down. Tests stand before all of them, so every index mean
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from ..objects.paths import Path, pointer
-from ..objects.tree import Json, same
-from .shapes import Shapes, identities
+from ..objects.paths import pointer
+from ..objects.tree import ABSENT, Json, same
+from .shapes import identities
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from .shapes import Shapes
 
 Location = tuple[str | int, ...]
 
 
 def changes(old: Json, new: Json, shapes: Shapes) -> list[Json]:
     """The operations that turn old into new."""
-    found = list(_walk(old, new, shapes, ()))
-    sets = [{"op": "add", "path": pointer(at), "value": value} for kind, at, value in found if kind == "set"]
-    members = [{"op": "remove", "path": pointer(at)} for kind, at, _ in found if kind == "member"]
-    entries = sorted((at for kind, at, _ in found if kind == "entry"), key=_depth_first, reverse=True)
+    found = Found([], [], [])
+    _walk(old, new, shapes, (), found)
+    sets = [{"op": "add", "path": pointer(at), "value": value} for at, value in found.sets]
+    members = [{"op": "remove", "path": pointer(at)} for at in found.members]
+    entries = sorted(found.entries, key=_depth_first, reverse=True)
     return [*sets, *members, *({"op": "remove", "path": pointer(at)} for at in entries)]
+
+
+class Found(NamedTuple):
+    """Where the two differ: what is to be set, which members and which entries are to go."""
+
+    sets: list[tuple[Location, Json]]
+    members: list[Location]
+    entries: list[Location]
 
 
 def _depth_first(at: Location) -> list[tuple[bool, str | int]]:
     return [(isinstance(step, int), step) for step in at]
 
 
-def _walk(old: Json, new: Json, shapes: Shapes, at: Location) -> Iterator[tuple[str, Location, Json]]:
-    if old is new:
-        return
+def _walk(old: Json, new: Json, shapes: Shapes, at: Location, found: Found) -> None:
     if type(old) is dict and type(new) is dict:
         for name, member in new.items():
-            if name in old:
-                yield from _walk(old[name], member, shapes, (*at, name))
-            else:
-                yield "set", (*at, name), member
-        yield from (("member", (*at, name), None) for name in old if name not in new)
-    elif type(old) is list and type(new) is list and _entrywise(old, new, shapes, at):
-        yield from _walk_entries(old, new, shapes, at)
-    elif not same(old, new):
-        yield "set", at, new
+            stood = old.get(name, ABSENT)
+            if stood is ABSENT:
+                found.sets.append(((*at, name), member))
+            elif stood is not member:
+                _walk(stood, member, shapes, (*at, name), found)
+        found.members.extend((*at, name) for name in old if name not in new)
+    elif not (type(old) is list and type(new) is list and _walk_entries(old, new, shapes, at, found)) and not same(old, new):
+        found.sets.append((at, new))
 
 
-def _entrywise(old: Json, new: Json, shapes: Shapes, at: Location) -> bool:
-    place: Path = at
-    keyed = shapes.keys(place, old) is not None and shapes.keys(place, new) is not None
-    return keyed or (shapes.is_set(place, old) and shapes.is_set(place, new))
-
-
-def _walk_entries(old: Json, new: Json, shapes: Shapes, at: Location) -> Iterator[tuple[str, Location, Json]]:
-    names = shapes.keys(at, old)
-    before = old if names is None else identities(old, names) or []
-    after = new if names is None else identities(new, names) or []
+def _walk_entries(old: Json, new: Json, shapes: Shapes, at: Location, found: Found) -> bool:
+    """Entry by entry, where entries can be told apart."""
+    names = shapes.names(at)
+    before = identities(old, names) if names is not None else None
+    after = identities(new, names) if before is not None and names is not None else None
+    if before is None or after is None:
+        if not (shapes.is_set(at, old) and shapes.is_set(at, new)):
+            return False
+        before, after = old, new
     stand = {identity: index for index, identity in enumerate(before)}
     for identity, entry in zip(after, new, strict=True):
         index = stand.pop(identity, None)
         if index is None:
-            yield "set", (*at, "-"), entry
+            found.sets.append(((*at, "-"), entry))
         elif old[index] is not entry:
-            yield from _walk(old[index], entry, shapes, (*at, index))
-    yield from (("entry", (*at, index), None) for index in stand.values())
+            _walk(old[index], entry, shapes, (*at, index), found)
+    found.entries.extend((*at, index) for index in stand.values())
+    return True

@@ -1,42 +1,50 @@
 """How hard an object is fought over, and how long to hold back before the next write of it. Pure: times and chance are arguments.
 
 The server applies a patch again whenever another write came first, so with many writers of one object each write costs it many
-rounds, and all of them get slower together. A writer notices that its answers take much longer than they did, holds back for a
-random while before its next write of that object, longer as it gets worse, and less again as answers get quicker.
+rounds, and all of them get slower together. A writer whose answer took much longer than they usually do lets a random while pass
+before its next write of that object, twice as long each time, and goes on at once when answers are quick again: a few write at
+full speed at any time, the others wait their turn. A writer that writes now and then never waits.
 """
 
 from __future__ import annotations
 
 import msgspec
 
-#: An answer is slow when it takes this many times the quickest one, and at least this much longer.
+#: An answer is slow when it takes this many times the quickest one, and at least this long.
 SLOW = 3.0
-SLACK = 0.02
-LONGEST = 5.0
-#: Seconds after which a writer that has not written forgets what it saw.
-FORGET = 30.0
+SHORTEST = 0.01
+#: A writer never holds back longer than this many times what its last answer took.
+PATIENCE = 4.0
+#: The quickest answer is believed a little less after each other one, so that a server that became slower is not taken for contended.
+FADING = 1.02
+
+
+class Tempo(msgspec.Struct):
+    """How quickly the server answers this writer at its best, whatever it is asked."""
+
+    quickest: float = float("inf")
+
+    def heard(self, took: float) -> None:
+        """An answer came."""
+        self.quickest = min(self.quickest * FADING, took)
 
 
 class Pace(msgspec.Struct):
     """What one writer has seen of one object."""
 
-    quickest: float = float("inf")
+    tempo: Tempo
     gap: float = 0.0
-    until: float = 0.0
+    not_before: float = 0.0
 
-    def hold(self, now: float, chance: float) -> float:
-        """Seconds to wait before a write; `chance` in [0, 1)."""
-        if not self.gap or now > self.until:
-            return 0.0
-        return 2 * self.gap * chance
+    def hold(self, now: float) -> float:
+        """Seconds to wait before the next write."""
+        return max(0.0, self.not_before - now)
 
-    def answered(self, took: float, now: float) -> None:
-        """Learn from an answer to a write."""
-        if now > self.until:
-            self.quickest, self.gap = float("inf"), 0.0
-        self.quickest = min(self.quickest, took)
-        self.until = now + FORGET
-        if took > SLOW * self.quickest + SLACK:
-            self.gap = min(LONGEST, max(self.gap * 1.5, took))
+    def answered(self, took: float, now: float, chance: float) -> None:
+        """Learn from an answer to a write; `chance` in [0, 1)."""
+        self.tempo.heard(took)
+        if took > max(SHORTEST, SLOW * self.tempo.quickest):
+            self.gap = min(PATIENCE * took, max(self.gap * 2, took))
+            self.not_before = now + self.gap * (0.5 + chance)
         else:
-            self.gap = 0.0 if self.gap < 0.001 else self.gap * 0.7
+            self.gap /= 2

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects.paths import Key, Path, Value, pointer
+from ..objects.paths import Key, Path, index_of, pointer
 from ..objects.tree import ABSENT, Json
 
 if TYPE_CHECKING:
@@ -61,22 +61,13 @@ def _tests(snapshot: Json, path: Path, shapes: Shapes) -> list[tuple[str, Json]]
                 return [*tests, (at, _testable(tree))]
             tree, at = tree[step], at + pointer([step])
             continue
-        index = _index(tree, step) if _by_key(tree, path[:depth], step, shapes) else None
+        index = index_of(tree, step) if isinstance(step, Key) and shapes.keys(path[:depth], tree) is not None else None
         if index is None:
             return [*tests, (at, _testable(tree))]
         tree, at = tree[index], at + pointer([index])
         if isinstance(step, Key) and depth + 1 < len(path):
             tests += [(at + pointer([name]), value) for name, value in step.fields]
     return [*tests, (at, _testable(tree))]
-
-
-def _by_key(tree: Json, path: Path, step: int | Key | Value, shapes: Shapes) -> bool:
-    return isinstance(step, Key) and shapes.keys(path, tree) is not None
-
-
-def _index(tree: Json, step: int | Key | Value) -> int | None:
-    assert isinstance(step, Key)
-    return next((index for index, entry in enumerate(tree) if step.matches(entry)), None)
 
 
 def _testable(value: Json) -> Json:

@@ -37,9 +37,13 @@ class Shapes(msgspec.Struct, frozen=True):
 
     def keys(self, path: Path, value: Json) -> tuple[str, ...] | None:
         """The key members of the list at the path, or None when the list is one value. Duplicates make it one value."""
-        place = place_of(path)
-        names = self.keyed.get(place) or (CONDITIONS_KEY if place and place[-1] == "conditions" else None)
+        names = self.names(path)
         return names if names is not None and unique(value, names) else None
+
+    def names(self, path: Path) -> tuple[str, ...] | None:
+        """The key members of the list at the path, whatever stands in it; None where nobody says that it has any."""
+        place = place_of(path)
+        return self.keyed.get(place) or (CONDITIONS_KEY if place and place[-1] == "conditions" else None)
 
     def is_set(self, path: Path, value: Json) -> bool:
         """Whether the list at the path is a set of scalars."""
@@ -63,16 +67,18 @@ class Shapes(msgspec.Struct, frozen=True):
 
 def place_of(path: Path) -> Place:
     """The member names of a path."""
-    return tuple(step for step in path if isinstance(step, str))
+    return tuple([step for step in path if type(step) is str])
 
 
 def key_of(entry: Json, names: tuple[str, ...]) -> Key:
     """The key of an entry of a list that is keyed by these members."""
-    return Key(tuple((name, entry[name]) for name in sorted(names)))
+    return Key(((names[0], entry[names[0]]),)) if len(names) == 1 else Key(tuple([(name, entry[name]) for name in sorted(names)]))
 
 
 def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
     """What tells the entries of a list apart, in order; None when one has no key, or two have the same."""
+    if type(value) is not list:
+        return None
     try:
         only = names[0] if len(names) == 1 else None
         found = [entry[only] for entry in value] if only else [tuple([entry[name] for name in names]) for entry in value]
@@ -84,7 +90,7 @@ def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
 
 def unique(value: Json, names: tuple[str, ...]) -> bool:
     """Whether every entry has a key and no key stands twice."""
-    return type(value) is list and identities(value, names) is not None
+    return identities(value, names) is not None
 
 
 def repeats(value: Json) -> bool:

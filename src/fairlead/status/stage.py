@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..objects.conditions import settled
-from ..objects.paths import Path, find
+from ..objects.paths import Key, Path, find
 from ..objects.tree import ABSENT, Absent, Json, same
 from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, says
 from .lossy import regrown
@@ -23,7 +23,8 @@ class Stage:
     """Base, staged tree, reads. Paths are from the object's root."""
 
     __slots__ = (
-        "_conditions", "_confirmed", "_may_write", "_own", "_raises", "base", "generation", "guards", "now", "reads", "shapes", "tree",
+        "_conditions", "_confirmed", "_may_write", "_own", "_raises", "_sorted", "base", "generation", "guards", "now", "reads", "shapes",
+        "tree",
     )  # fmt: skip
 
     def __init__(
@@ -50,6 +51,7 @@ class Stage:
         self._conditions: dict[Path, Condition] = {}
         #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
         self._confirmed: list[Intent] = []
+        self._sorted: tuple[Json, dict[str, Json]] = ABSENT, {}
 
     # -- what the views do
 
@@ -93,12 +95,13 @@ class Stage:
         self.tree = put(self.tree, path, floor)
         self._own.add(path)
 
-    def set_condition(self, path: Path, fields: dict[str, Json]) -> None:
-        """Stage a condition; `path` ends in its key."""
+    def set_condition(self, root: Path, type_: str, fields: dict[str, Json]) -> None:
+        """Stage a condition of the list at `root`."""
+        path = (*root, Key((("type", type_),)))
         if self._may_write is not None:
             self._may_write(path)
-        before = find(self.tree, path)
-        if isinstance(before, dict) and says(before, fields):
+        before = self._condition(root, type_)
+        if before is not None and says(before, fields):
             self._confirmed.append(Condition(path, fields, before["lastTransitionTime"]))
             return
         after = settled(before, fields, self.now())
@@ -106,14 +109,24 @@ class Stage:
         self._conditions[path] = Condition(path, fields, after["lastTransitionTime"])
         self._own.add(path)
 
+    def _condition(self, root: Path, type_: str) -> Json:
+        """The staged condition, or None. A reconcile sets them all: they are sorted by type once, not searched each time."""
+        entries = find(self.tree, root)
+        if self._sorted[0] is not entries:
+            found = reversed(entries) if isinstance(entries, list) else ()
+            self._sorted = entries, {entry["type"]: entry for entry in found if type(entry) is dict and type(entry.get("type")) is str}
+        return self._sorted[1].get(type_)
+
     # -- what the strategies ask
 
     def intents(self) -> list[Intent]:
         """What is wanted, as changes that can be applied to any snapshot."""
         if self.tree is self.base:
             return []
-        special = {*self._conditions, *self._raises} if self._conditions or self._raises else ()
-        wanted: list[Intent] = list(derive(self.base, self.tree, self.shapes, special))
+        special = {*self._conditions, *self._raises}
+        wanted: list[Intent] = []
+        if not self._own <= special:  # else nothing but conditions and raised numbers was staged
+            wanted.extend(derive(self.base, self.tree, self.shapes, special))
         wanted.extend(c for path, c in self._conditions.items() if find(self.tree, path) is not find(self.base, path))
         wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(self.base, path), floor))
         return wanted

@@ -192,7 +192,7 @@ class Conditions:
         generation = self._stage.generation if observed_generation is None else observed_generation
         if generation is not None:
             fields["observedGeneration"] = generation
-        self._stage.set_condition(self._entry(type), fields)
+        self._stage.set_condition(self._path, type, fields)
 
     def remove(self, type: str) -> None:
         """Remove a condition; nothing happens when it is not there."""

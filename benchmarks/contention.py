@@ -1,0 +1,260 @@
+"""Many writers of one object: each owns one condition and writes it again and again, as fast as it can, on the real kube-apiserver.
+
+Every writer is a thread with a connection, a writer and a memory of its own: nothing is shared, as between processes. Losses are
+conditions whose last acknowledged message is not what stands in the end.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+import sys
+import threading
+import time
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+import fairlead
+from fairlead.status.strategies import APPLY, COMPARE, LOCKED, MERGE
+from fairlead.testing.transport import HttpTransport
+from fairlead.wire import JSON, Request
+
+from .apiserver import CONDITION
+from .measure import load, save, table
+from .plot import Line, chart
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from fairlead.wire import Answer
+
+COUNTS = (2, 4, 8, 16, 32, 64)
+SECONDS = 5.0
+#: The first wave, when all writers start in the same instant, is left out.
+WARM_UP = 3.0
+NOW = "2026-01-01T00:00:00Z"
+#: What never loses another writer's update here.
+SAFE = ("COMPARE", "LOCKED + backoff", "PUT + retry")
+GROUP = "contention.example.io"
+LISTS = {"map": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}, "plain": {}}
+
+
+def crd(plural: str, kind: str, extra: dict[str, Any]) -> dict[str, Any]:
+    """A kind whose conditions are keyed by the server, or not."""
+    condition = {**CONDITION, "properties": {**CONDITION["properties"], "observedGeneration": {"type": "integer"}}}
+    status = {"type": "object", "properties": {"conditions": {"type": "array", "items": condition, **extra}}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.{GROUP}"},
+        "spec": {
+            "group": GROUP,
+            "scope": "Namespaced",
+            "names": {"plural": plural, "singular": kind.lower(), "kind": kind, "listKind": f"{kind}List"},
+            "versions": [
+                {
+                    "name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+                    "schema": {"openAPIV3Schema": {"type": "object", "properties": {"status": status}}},
+                }
+            ],
+        },
+    }  # fmt: skip
+
+
+class Counting:
+    """A transport that counts what goes to the object; discovery and schemas are asked once and do not count."""
+
+    def __init__(self, connect: Callable[[], HttpTransport]) -> None:
+        self._inner = connect()
+        self.requests = 0
+
+    def send(self, request: Request, /, timeout: float | None = None) -> Answer:
+        """Carry and count."""
+        self.requests += "/namespaces/" in request.path
+        return self._inner.send(request, timeout=timeout)
+
+    def stream(self, request: Request, /, timeout: float | None = None) -> Any:
+        """Not used."""
+        raise AssertionError
+
+
+def message(turn: int) -> str:
+    """What one write says."""
+    return f"turn {turn}"
+
+
+class Fairlead:
+    """A writer of ours with some strategy; for the locked one the caller's loop backs off, as operators' do."""
+
+    def __init__(self, transport: Counting, obj: Any, name: str, strategy: Any) -> None:
+        budget = fairlead.Budget(tries=60, longest=1.0)
+        self._writer = fairlead.StatusWriter(transport, field_manager=name, strategy=strategy, budget=budget)
+        self._obj, self._name = obj, name
+
+    def write(self, turn: int) -> None:
+        """One write, however many requests it takes."""
+        outcome = self._writer.mutate(
+            self._obj, lambda status: status.conditions.set(self._name, bool(turn % 2), reason="Turn", message=message(turn))
+        )
+        self._obj = outcome.object
+
+
+class PutRetry:
+    """Read, change, PUT the status; on a conflict read again after a jittered, growing pause."""
+
+    def __init__(self, transport: Counting, obj: Any, name: str, path: str) -> None:
+        self._transport, self._obj, self._name, self._path = transport, obj, name, path
+
+    def write(self, turn: int) -> None:
+        """One write."""
+        pause = 0.01
+        while True:
+            mine = {"type": self._name, "status": "True", "reason": "Turn", "message": message(turn), "lastTransitionTime": NOW}
+            before = (self._obj.get("status") or {}).get("conditions") or []
+            others = [entry for entry in before if entry["type"] != self._name]
+            body = msgspec.json.encode({**self._obj, "status": {"conditions": [*others, mine]}})
+            query = (("fieldManager", self._name),)
+            answer = self._transport.send(
+                Request(method="PUT", path=f"{self._path}/status", query=query, body=body, content_type=JSON)
+            )
+            if answer.status == 200:
+                self._obj = answer.json()
+                return
+            if answer.status not in (409, 429, 500, 504):
+                raise RuntimeError(f"PUT: {answer.status} {answer.body[:200]!r}")
+            time.sleep(pause * random.uniform(0.5, 1.5))
+            pause = min(1.0, pause * 1.7)
+            self._obj = self._transport.send(Request(method="GET", path=self._path)).json()
+
+
+def contender(way: str, transport: Counting, obj: Any, name: str, path: str) -> Any:
+    """A writer of the given way."""
+    if way == "PUT + retry":
+        return PutRetry(transport, obj, name, path)
+    return Fairlead(transport, obj, name, {"COMPARE": COMPARE, "LOCKED + backoff": LOCKED, "MERGE": MERGE, "APPLY": APPLY}[way])
+
+
+WAYS = ("COMPARE", "LOCKED + backoff", "PUT + retry", "MERGE", "APPLY")
+
+
+@contextmanager
+def real() -> Iterator[Callable[[], HttpTransport]]:
+    """kube-apiserver with both kinds served: makes connections."""
+    from fairlead.apiserver.real.launch import RealServer
+
+    with RealServer() as running:
+
+        def connect() -> HttpTransport:
+            return HttpTransport(running.url, token=running.token, context=running.ssl_context(), user_agent="bench")
+
+        client = fairlead.Client(connect())
+        for kind, extra in LISTS.items():
+            client.create(crd(f"{kind}s", kind.capitalize(), extra))
+        for kind in LISTS:
+            _served(connect(), kind)
+        yield connect
+
+
+def _served(transport: HttpTransport, kind: str) -> None:
+    """A CRD is served, and its schema published, some seconds after it is made."""
+    for _ in range(300):
+        listed = transport.send(Request(method="GET", path=f"/apis/{GROUP}/v1/{kind}s"))
+        schema = transport.send(Request(method="GET", path=f"/openapi/v3/apis/{GROUP}/v1"))
+        if listed.status == 200 and kind.capitalize().encode() + b'"' in schema.body:
+            return
+        time.sleep(0.1)
+    raise RuntimeError(f"{kind} was never served")
+
+
+def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: int, seconds: float) -> dict[str, Any]:
+    """One way of writing, so many writers, for so long."""
+    client = fairlead.Client(connect())
+    name = f"o-{random.getrandbits(40):x}"
+    obj = client.create(
+        {"apiVersion": f"{GROUP}/v1", "kind": kind.capitalize(), "metadata": {"name": name, "namespace": "default"}}, field_manager="bench"
+    )
+    seed = {"type": "Seed", "status": "True", "reason": "Seed", "message": "", "lastTransitionTime": NOW}
+    obj = client.patch(obj, {"status": {"conditions": [seed]}}, subresource="status", field_manager="bench")
+    path = f"/apis/{GROUP}/v1/namespaces/default/{kind}s/{name}"
+    transports = [Counting(connect) for _ in range(writers)]
+    ready, counting, stop = threading.Barrier(writers + 1), threading.Event(), threading.Event()
+    took: list[list[float]] = [[] for _ in range(writers)]
+    last, failed, asked = [-1] * writers, [0] * writers, [0] * writers
+
+    def work(index: int) -> None:
+        writer = contender(way, transports[index], obj, f"writer-{index}", path)
+        ready.wait()
+        turn = 0
+        while not stop.is_set():
+            began = time.monotonic()
+            try:
+                writer.write(turn)
+            except (fairlead.FairleadError, OSError):
+                failed[index] += 1
+                continue
+            last[index] = turn
+            if counting.is_set() and not stop.is_set():
+                took[index].append(time.monotonic() - began)
+                asked[index] += transports[index].requests
+            transports[index].requests = 0
+            turn += 1
+
+    threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(writers)]
+    for thread in threads:
+        thread.start()
+    ready.wait()
+    time.sleep(WARM_UP)
+    counting.set()
+    began = time.monotonic()
+    time.sleep(seconds)
+    elapsed = time.monotonic() - began
+    stop.set()
+    for thread in threads:
+        thread.join()
+    stored = client.get(f"{GROUP}/v1", kind.capitalize(), name, "default")
+    return {"list": kind, "way": way, "writers": writers, **summary(took, asked, last, stored, elapsed), "failed": sum(failed)}
+
+
+def summary(took: list[list[float]], asked: list[int], last: list[int], stored: Any, elapsed: float) -> dict[str, Any]:
+    """Requests per write, writes a second, latencies, losses."""
+    samples = sorted(second for one in took for second in one)
+    said = {entry["type"]: entry["message"] for entry in (stored.get("status") or {}).get("conditions") or []}
+    lost = sum(turn >= 0 and said.get(f"writer-{index}") != message(turn) for index, turn in enumerate(last))
+    writes = len(samples)
+    return {
+        "writes": writes,
+        "requests_per_write": sum(asked) / max(1, writes),
+        "writes_per_second": writes / elapsed,
+        "p50": statistics.median(samples) if samples else None,
+        "p99": samples[int(len(samples) * 0.99)] if samples else None,
+        "slowest_writer": min(len(one) for one in took),
+        "lost": lost,
+    }
+
+
+def run(counts: tuple[int, ...] = COUNTS, seconds: float = SECONDS, ways: tuple[str, ...] = WAYS, lists: tuple[str, ...] = tuple(LISTS)) -> Any:
+    """All ways at all counts, in turns."""
+    results = []
+    with real() as connect:
+        for kind in lists:
+            for writers in counts:
+                for way in ways:
+                    if way == "APPLY" and kind == "plain":
+                        continue  # apply needs keyed conditions: on a plain list it owns the whole of it
+                    results.append(contest(connect, kind, way, writers, seconds))
+                    found = results[-1]
+                    print(
+                        f"{kind:5} {writers:3} {way:17} {found['writes_per_second']:7.1f}/s {found['requests_per_write']:6.2f} req "
+                        f"p50 {(found['p50'] or 0) * 1000:7.1f} p99 {(found['p99'] or 0) * 1000:8.1f} ms lost {found['lost']} "
+                        f"failed {found['failed']} least {found['slowest_writer']}",
+                        flush=True,
+                    )
+    return results
+
+
+if __name__ == "__main__":
+    only = tuple(sys.argv[1].split(",")) if len(sys.argv) > 1 else WAYS
+    run(tuple(int(n) for n in sys.argv[2].split(",")) if len(sys.argv) > 2 else COUNTS, float(sys.argv[3]) if len(sys.argv) > 3 else SECONDS, only,
+        tuple(sys.argv[4].split(",")) if len(sys.argv) > 4 else tuple(LISTS))
