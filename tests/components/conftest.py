@@ -16,9 +16,16 @@ from fairlead.controllers.context import Caches, Context
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _CONDITIONS = {
-    "type": "array", "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"],
-    "items": {"type": "object", "required": ["type"], "properties": {"type": {"type": "string"}}, "x-kubernetes-preserve-unknown-fields": True},
-}  # fmt: skip
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["type"],
+    "items": {
+        "type": "object",
+        "required": ["type"],
+        "properties": {"type": {"type": "string"}},
+        "x-kubernetes-preserve-unknown-fields": True,
+    },
+}
 
 
 def crd(kind: str, plural: str, scope: str) -> Any:
@@ -26,12 +33,18 @@ def crd(kind: str, plural: str, scope: str) -> Any:
     status = {**_ANYTHING, "properties": {"conditions": _CONDITIONS}}
     schema = {"type": "object", "properties": {"spec": _ANYTHING, "status": status}}
     return {
-        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": f"{plural}.example.io"},
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{plural}.example.io"},
         "spec": {
-            "group": "example.io", "scope": scope, "names": {"kind": kind, "plural": plural},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}}}],
+            "group": "example.io",
+            "scope": scope,
+            "names": {"kind": kind, "plural": plural},
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}, "subresources": {"status": {}}}
+            ],
         },
-    }  # fmt: skip
+    }
 
 
 class StandClock:
@@ -116,9 +129,17 @@ class Stand:
         result = None
         async with session as status:
             ctx = Recorded(
-                self.events, obj=obj, stage=session.opened.stage, status=status, client=self.client, cache=self.caches, writer=self.writer,
-                clock=self.clock, events=None, controller="webapp",
-            )  # fmt: skip
+                self.events,
+                obj=obj,
+                stage=session.opened.stage,
+                status=status,
+                client=self.client,
+                cache=self.caches,
+                writer=self.writer,
+                clock=self.clock,
+                events=None,
+                controller="webapp",
+            )
             for step in steps:
                 result = await step(ctx)
         ctx.settled()

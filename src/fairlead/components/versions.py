@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import functools
 import re
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -42,7 +43,8 @@ class BadVersion(FairleadError):
 
 
 @functools.total_ordering
-class Version(msgspec.Struct, frozen=True, eq=False):
+@dataclass(frozen=True, eq=False)
+class Version:
     """One release."""
 
     major: int
