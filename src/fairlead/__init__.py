@@ -23,7 +23,10 @@ if TYPE_CHECKING:
     from .clients.kubeconfig import connect, connect_async
     from .controllers.context import Context
     from .controllers.controller import Controller
+    from .controllers.leases import LeaderElection
     from .controllers.manager import Manager
+    from .controllers.plans import Plan, Plans, TaskFailed
+    from .controllers.references import references
     from .errors import (
         AlreadyExists,
         ApiError,
@@ -55,7 +58,10 @@ _HOMES = {
     "fairlead.clients.kubeconfig": ("connect", "connect_async"),
     "fairlead.controllers.context": ("Context",),
     "fairlead.controllers.controller": ("Controller",),
+    "fairlead.controllers.leases": ("LeaderElection",),
     "fairlead.controllers.manager": ("Manager",),
+    "fairlead.controllers.plans": ("Plan", "Plans", "TaskFailed"),
+    "fairlead.controllers.references": ("references",),
     "fairlead.status.claims": ("Claims",),
     "fairlead.status.conversation": ("Budget",),
     "fairlead.status.outcome": ("Made", "Outcome"),
@@ -84,19 +90,24 @@ __all__ = [
     "FairleadError",
     "Forbidden",
     "Invalid",
+    "LeaderElection",
     "Made",
     "Manager",
     "NotFound",
     "NotOwner",
     "Outcome",
+    "Plan",
+    "Plans",
     "Status",
     "StatusWriter",
     "Strategy",
+    "TaskFailed",
     "Unavailable",
     "Unsupported",
     "__version__",
     "connect",
     "connect_async",
+    "references",
 ]  # fmt: skip
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -229,7 +230,7 @@ async def test_one_object_is_reconciled_by_one_worker_at_a_time(world: World) ->
 
 async def test_reading_the_status_through_the_object_counts_as_reading_it(world: World) -> None:
     """Either way the decision stands on it."""
-    paths = []
+    paths: list[Any] = []
 
     async def reconcile(ctx: Context) -> None:
         ctx.object["status"].get("phase")
@@ -246,12 +247,13 @@ async def test_the_object_is_read_only(world: World) -> None:
 
     async def reconcile(ctx: Context) -> None:
         ctx.object["spec"]["size"] = 99
-        for change in (
+        changes: list[Callable[[], object]] = [
             lambda: ctx.object["status"].__setitem__("phase", "x"),
             lambda: ctx.object["status"]["conditions"].append({}),
             lambda: ctx.object["status"]["conditions"][0].__setitem__("type", "x"),
             lambda: ctx.object["status"].clear(),
-        ):
+        ]
+        for change in changes:
             with pytest.raises(TypeError) as refused:
                 change()
             errors.append(str(refused.value))

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
 
     from ..objects.tree import Json
     from .cache import ObjectKey
-    from .context import Context
+    from .context import Caches, Context
 
-    #: From an object of a watched kind to the keys (namespace, name) of the objects to reconcile.
-    Mapper = Callable[[Json], Iterable[ObjectKey]]
+    #: From an object of a watched kind to the keys (namespace, name) of the objects to reconcile. One that takes two arguments gets
+    #: the caches too, to find out who uses the object.
+    Mapper = Callable[[Json], Iterable[ObjectKey]] | Callable[[Json, Caches], Iterable[ObjectKey]]
     #: From an object to the values by which it is found.
     Indexer = Callable[[Json], Iterable[Hashable]]
 

@@ -7,6 +7,7 @@ needs to drive; `work` is what the manager's tasks do. A reconcile never ends a 
 from __future__ import annotations
 
 import asyncio
+import inspect
 import logging
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,7 @@ from .hooks import CONFLICT, DONE, FAILED, GONE, LATER, ControllerHook
 from .queue import FRESH, INITIAL, Queue
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from ..clients.client import AsyncClient
     from ..objects.tree import Json
@@ -69,20 +70,21 @@ class Running:
     def follow(self, informer: Informer, mapper: Mapper | None = None) -> None:
         """Queue keys as the informer tells of changes."""
         self.informers.append(informer)
+        informed = _with_cache(mapper, self._caches) if mapper is not None else None
 
         def heard(what: str, before: Json | None, obj: Json) -> None:
             priority = INITIAL if what == "initial" else FRESH
-            if mapper is None:
+            if informed is None:
                 if self._echoes.heard(key_of(obj), version(obj)):
                     self.queue.add(key_of(obj), priority)
             else:
-                for key in dict.fromkeys([*self._mapped(mapper, before), *self._mapped(mapper, obj)]):
+                for key in dict.fromkeys([*self._mapped(informed, before), *self._mapped(informed, obj)]):
                     self.add(self._owner(key), priority)
             self._wake.set()
 
         informer.listen(heard)
 
-    def _mapped(self, mapper: Mapper, obj: Json | None) -> list[ObjectKey]:
+    def _mapped(self, mapper: Callable[[Json], Iterable[ObjectKey]], obj: Json | None) -> list[ObjectKey]:
         """What the mapper says; one that fails on an object is told of, and that object is left out."""
         try:
             return [(namespace or "", name) for namespace, name in mapper(obj)] if obj is not None else []
@@ -226,6 +228,15 @@ class Running:
 
     def _fields(self, key: ObjectKey) -> dict[str, str]:
         return {"controller": self.controller.name, "kind": self.controller.kind_name, "namespace": key[0], "object": key[1]}
+
+
+def _with_cache(mapper: Any, caches: Caches) -> Callable[[Json], Iterable[ObjectKey]]:
+    """A mapper that takes the caches as a second argument gets them."""
+    try:
+        two = len([p for p in inspect.signature(mapper).parameters.values() if p.default is p.empty]) == 2
+    except (TypeError, ValueError):
+        two = False
+    return (lambda obj: mapper(obj, caches)) if two else mapper
 
 
 def _seconds(result: Any) -> float | None:
