@@ -209,7 +209,10 @@ def _written(call: Call, entry: Stored, wanted: Json, managed: Managed, listed: 
         raise statuses.invalid("autoscaling", "Scale", call.route.name, [error])
     if replicas == _UNSET:
         raise statuses.bad_request(f'the spec replicas field "{paths.spec_replicas}" cannot be empty')
-    new = replaced(live, _steps(paths.spec_replicas), replicas or 0)
+    steps = _steps(paths.spec_replicas)
+    new = replaced(live, steps, replicas or 0)
+    if call.kind.custom and lookup(live, steps[:-1]) is ABSENT:
+        new = call.kind.rules.default(new)  # an object came into being on the way, and every read shows its defaults
     version = metadata.of(wanted).get("resourceVersion")
     if version:
         new = metadata.with_metadata(new, resourceVersion=version)
