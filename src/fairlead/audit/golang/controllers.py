@@ -192,23 +192,28 @@ class Controllers:
         return Ownership.UNKNOWN
 
     def claim(self, sites: list[tuple[Site, str]]) -> None:
-        """A kind of the project that no setup claims, and whose status one controller alone writes, is that controller's own."""
-        writers: dict[tuple[str, str], set[str]] = {}
+        """Whose a kind is where no setup of the writer says it.
+
+        A kind of the project that no setup claims belongs to the code that writes its status, when that is one package and what lies
+        below it. Code that is no controller and writes a kind of exactly one controller writes for that controller.
+        """
+        packages: dict[tuple[str, str], set[str]] = {}
+        for site, _ in sites:
+            if str(site.target) == "status" and site.kind:
+                packages.setdefault((site.api, site.kind), set()).add(site.package)
+        claims: dict[str, int] = {}
+        for controller in self.by_key.values():
+            for kind in controller.own:
+                claims[kind] = claims.get(kind, 0) + 1
         for site, key in sites:
-            if str(site.target) == "status" and site.kind and site.ownership == Ownership.UNKNOWN:
-                writers.setdefault((site.api, site.kind), set()).add(key)
-        claimed = {kind for controller in self.by_key.values() for kind in controller.own}
-        for site, key in sites:
-            alone = writers.get((site.api, site.kind), set()) == {key}
+            if site.ownership != Ownership.UNKNOWN or str(site.target) != "status" or not site.kind:
+                continue
             set_up = self.by_key.get(key)
-            if (
-                alone
-                and key
-                and not (set_up and set_up.own)
-                and site.kind not in claimed
-                and self.project.package_of(site.api) is not None
-                and self._runs(key)
-            ):
+            if claims.get(site.kind) == 1 and not (key and self._runs(key)):
+                site.ownership = Ownership.OWN
+                continue
+            unclaimed = site.kind not in claims and not (set_up and set_up.own) and self.project.package_of(site.api) is not None
+            if unclaimed and _one_tree(packages[(site.api, site.kind)]):
                 site.ownership = Ownership.OWN
 
     def key_of(self, func: Func) -> str:
@@ -237,6 +242,12 @@ class Controllers:
         if any(_akin(segment, low) for segment in segments[-1:]):
             return True
         return low in segments or many in segments or (len(low) > 4 and any(segment.endswith((low, many)) for segment in segments[-1:]))
+
+
+def _one_tree(packages: set[str]) -> bool:
+    """One package, or one with everything else below it."""
+    top = min(packages, key=len)
+    return all(path == top or path.startswith(top + "/") for path in packages)
 
 
 def _akin(name: str, kind: str) -> bool:

@@ -84,7 +84,7 @@ class GoFrontend:
         for func, walk in self.walks.values():
             self._report(func, walk, facts)
         self.controllers.claim(
-            [(site, self.controllers.key_of(func)) for func, walk in self.walks.values() for site in walk.found.values() if not site.inner]
+            [(site, self.controllers.key_of(func)) for func, walk in self.walks.values() for site in walk.found.values()]
         )
         facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
         facts.controllers = self.controllers.named
