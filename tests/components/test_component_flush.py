@@ -25,7 +25,8 @@ def status_writes(stand: Any) -> list[str]:
 
 
 async def write_outside(stand: Any, status: Any) -> None:
-    """Another writer's own status write, whatever else is there."""
+    """Another writer's own status write, whatever else is there; a second later, so that managedFields can tell who was last."""
+    stand.clock.seconds += 1
     await stand.outside.patch(await stand.owner(), {"status": status}, subresource="status")
 
 
