@@ -25,7 +25,7 @@ def decoded(call: Call, options: Options) -> Json:
     tree, complaints = _read(call, body, media_type)
     if not isinstance(tree, dict):
         tree = {}
-    tree = _typed(call, tree, body)
+    tree = _typed(call, tree, body, lenient=options.field_validation == "Ignore")
     if options.field_validation == "Ignore":
         complaints = []
     try:
@@ -124,7 +124,7 @@ def _key(name: Json) -> str:
     return name if isinstance(name, str) else gotext.number(name)
 
 
-def _typed(call: Call, tree: Json, body: bytes) -> Json:
+def _typed(call: Call, tree: Json, body: bytes, *, lenient: bool = False) -> Json:
     """The tree with apiVersion and kind, which a built-in kind may leave out and a custom one may not."""
     kind, version = tree.get("kind"), tree.get("apiVersion")
     for name, value in (("kind", kind), ("apiVersion", version)):
@@ -135,6 +135,9 @@ def _typed(call: Call, tree: Json, body: bytes) -> Json:
     if call.kind.custom:
         if not kind:
             text = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
+            if lenient:  # the decoder that is not strict knows which kind was expected
+                version = gotext.quoted(call.version.name)
+                raise statuses.bad_request(f"{call.kind.kind} in version {version} cannot be handled as a {call.kind.kind}: {text}")
             raise _unrecognized(call, text, body)
         if version is None and "apiVersion" in tree:
             raise _cannot_handle(call, tree, ".apiVersion accessor error: <nil> is of the type <nil>, expected string")
