@@ -36,7 +36,7 @@ class Comparison(NamedTuple):
         """The comparison, blind to these paths and to all below them."""
         if not ignored:
             return self
-        removed, modified, added = (part.recursive_difference(ignored) if part else part for part in self[:3])
+        removed, modified, added = [part.recursive_difference(ignored) for part in self[:3]]
         if removed is self.removed and modified is self.modified and added is self.added:
             return self
         return _comparison(removed, modified, added)
@@ -138,6 +138,9 @@ class _Walk:
             before = form(type_, old)
             if before is not after and not _is_single(type_):
                 self._as(before, old, new, type_, way)
+        elif after is MAP and old and type(new) is dict and type_.map is not None and not type_.map.atomic:
+            self._members(old, new, type_.map, way)
+            return
         self._as(after, old, new, type_, way)
 
     def _as(self, shape: str, old: Json, new: Json, type_: Type, way: _Way) -> None:
@@ -173,6 +176,8 @@ class _Walk:
                 self.added.graft((*way, "f:" + name), whole(value, type_))
             else:
                 self.both(before, value, type_, (*way, "f:" + name))
+        if old.keys() <= new.keys():
+            return
         for name, value in old.items():
             if name not in new:
                 self.removed.graft((*way, "f:" + name), whole(value, fields.get(name) or element or _never(name)))

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import gotext, paths
-from ..tree import ABSENT
+from ..tree import ABSENT, counterparts
 from .types import UNCHECKED
 from .values import LIST, SCALAR, ItemError, TypedErrors, form, item_step
 
@@ -65,11 +65,9 @@ def _members(value: dict[str, Json], known: Json, map_: MapType, duplicates: boo
 
 
 def _items(value: list[Json], known: Json, list_: ListType, duplicates: bool) -> _Errors:
-    before = known if type(known) is list else []
     errors = _FINE
     seen: set[str] = set()
-    for index, item in enumerate(value):
-        counterpart = before[index] if index < len(before) else ABSENT
+    for index, (item, counterpart) in enumerate(zip(value, counterparts(value, known), strict=True)):
         if item is counterpart and (duplicates or not list_.associative):
             continue
         step = f"i:{index}"

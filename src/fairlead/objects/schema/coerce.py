@@ -14,7 +14,7 @@ from ..tree import ABSENT, Absent, Json
 from . import objectmeta
 from .default import drop_nulls
 from .objectmeta import MetadataRefused
-from .prune import prune
+from .prune import Found, prune_noting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,10 +42,12 @@ def decode(tree: Json, schema: Schema, *, clean: Json | Absent = ABSENT) -> tupl
         unknown += [f"metadata.{path}" for path in missed]
         if meta is not tree["metadata"]:
             tree = {**tree, "metadata": meta}
-    tree, dropped = prune(tree, schema, clean=clean)
-    tree = drop_nulls(tree, schema, clean=clean)
+    found = Found()
+    tree = prune_noting(tree, schema, found, clean=clean)
+    if found.maybe_nulls:
+        tree = drop_nulls(tree, schema, clean=clean)
     tree, embedded = coerce(tree, schema, clean=clean)
-    return tree, unknown + dropped + embedded
+    return tree, unknown + found.dropped + embedded
 
 
 def coerce(tree: Json, schema: Schema, *, clean: Json | Absent = ABSENT) -> tuple[Json, list[str]]:

@@ -53,6 +53,8 @@ def _walk(tree: Json, schema: Schema, path: str, known: Json | Absent, found: li
             for name, member in tree.items():
                 _walk(member, additional, f"{path}[{name}]", before.get(name, ABSENT), found)
         for name, member in tree.items():
+            if member is before.get(name, ABSENT):
+                continue
             child = schema.properties.get(name)
             if child is not None and _has_unique_lists(child):
                 _walk(member, child, f"{path}.{name}" if path else name, before.get(name, ABSENT), found)
@@ -75,12 +77,7 @@ def _differ_by_text(entries: list[Json], keys: tuple[str, ...]) -> bool:
     if len(keys) != 1:
         return False
     (key,) = keys
-    values = [entry.get(key) for entry in entries if type(entry) is dict]
-    return len(set(filter(_is_text, values))) == len(entries)
-
-
-def _is_text(value: Json) -> bool:
-    return type(value) is str
+    return len({text for entry in entries if type(entry) is dict and type(text := entry.get(key)) is str}) == len(entries)
 
 
 def _repeated_keys(entries: list[Json], schema: Schema, path: str) -> Iterator[FieldError]:

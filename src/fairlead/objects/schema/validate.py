@@ -50,6 +50,11 @@ def checker(schema: Schema) -> Check:
 
 
 def _compile(schema: Schema) -> Check:
+    return _with_type(schema, types(schema), _parts(schema))
+
+
+def _parts(schema: Schema) -> tuple[Check, ...]:
+    """The checks beyond that of the type."""
     parts: list[Check] = []
     allowed = types(schema)
     counted = schema.min_properties is not None or schema.max_properties is not None
@@ -67,7 +72,7 @@ def _compile(schema: Schema) -> Check:
         parts.append(lambda new, old: (type(new) is str and new in choices) or enum_holds(new, schema))
     if schema.any_of or schema.one_of or schema.all_of or schema.not_ is not None:
         parts.append(_combination_check(schema))
-    return _with_type(schema, allowed, tuple(parts))
+    return tuple(parts)
 
 
 def _text_check(schema: Schema) -> Check:
@@ -141,7 +146,7 @@ def _object_check(schema: Schema) -> Check:
         before = old if type(old) is dict else None
         for name, member in new.items():
             child = properties.get(name, additional)
-            if child is None:
+            if child is None or type(member) is child[3]:
                 continue
             ancestor = ABSENT if before is None else before.get(name, ABSENT)
             if member is ancestor and child[1] and (child[2] is None or _all_keyed(member, child[2])):
@@ -191,9 +196,17 @@ def _combination_check(schema: Schema) -> Check:
     return check
 
 
-def _with_lenience(schema: Schema) -> tuple[Check, bool, Schema | None]:
-    """A node's check, whether unchanged values are forgiven, and the node itself where that depends on the keys of map lists in it."""
-    return checker(schema), ratchets(schema), schema if has_map_lists(schema) else None
+def _with_lenience(schema: Schema) -> tuple[Check, bool, Schema | None, type | None]:
+    """A node's check, whether unchanged values are forgiven, the node itself where that depends on the keys of map lists in it,
+    and the type of which every value will do.
+    """
+    return checker(schema), ratchets(schema), schema if has_map_lists(schema) else None, _sufficient(schema)
+
+
+def _sufficient(schema: Schema) -> type | None:
+    """str or bool where the schema asks for nothing but that type."""
+    allowed = types(schema)
+    return _EXACT.get(allowed[0]) if allowed in (("string",), ("boolean",)) and not _parts(schema) else None
 
 
 def forgives(value: Json, schema: Schema) -> bool:
@@ -229,7 +242,7 @@ def _all_keyed(value: Json, schema: Schema) -> bool:
 def _is_keyed(entries: list[Json], keys: tuple[str, ...]) -> bool:
     if len(keys) == 1:
         (key,) = keys
-        texts = {entry.get(key) for entry in entries if type(entry) is dict and type(entry.get(key)) is str}
+        texts = {text for entry in entries if type(entry) is dict and type(text := entry.get(key)) is str}
         if len(texts) == len(entries):
             return True
     return len(keyed(entries, keys)) == len(entries)
