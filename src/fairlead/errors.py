@@ -14,8 +14,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,8 +24,7 @@ class FairleadError(Exception):
     """The root: `except fairlead.FairleadError` catches whatever fairlead raises on purpose."""
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """One field that moved under a write: where, what it was, what it is, what this write wanted, and who moved it."""
 
     path: str
@@ -44,8 +42,7 @@ class Conflict(FairleadError):
         self.changes = tuple(changes)
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
+class Cause(NamedTuple):
     """One entry of the server's `details.causes`."""
 
     reason: str = ""

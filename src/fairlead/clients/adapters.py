@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import TYPE_CHECKING, Any
 
 from ..errors import FairleadError
@@ -10,13 +9,15 @@ from ..errors import FairleadError
 if TYPE_CHECKING:
     from ..wire import AsyncTransport, Transport
 
+#: The flag of a coroutine function in its code object.
+_COROUTINE = 0x80
 SUPPORTED = "kubernetes, kubernetes_asyncio, lightkube, kr8s, fairlead.Client or a Transport"
 
 
 def transport_of(client: Any) -> Transport:
     """A blocking transport over the client."""
     transport = _adapter(client)
-    if inspect.iscoroutinefunction(transport.send):
+    if _is_async(transport.send):
         raise FairleadError(f"{_named(client)} is an async client: use AsyncStatusWriter or AsyncClient with it")
     return transport  # type: ignore[no-any-return]
 
@@ -24,7 +25,7 @@ def transport_of(client: Any) -> Transport:
 def async_transport_of(client: Any) -> AsyncTransport:
     """An async transport over the client."""
     transport = _adapter(client)
-    if not inspect.iscoroutinefunction(transport.send):
+    if not _is_async(transport.send):
         raise FairleadError(f"{_named(client)} is a blocking client: use StatusWriter or Client with it")
     return transport  # type: ignore[no-any-return]
 
@@ -46,7 +47,7 @@ def _adapter(client: Any) -> Any:
         from .kr8s import Kr8sAsyncTransport, Kr8sTransport
 
         return Kr8sAsyncTransport(client) if getattr(client, "_asyncio", True) else Kr8sTransport(client)
-    if hasattr(client, "send") and hasattr(client, "stream") and "request" in inspect.signature(client.send).parameters:
+    if hasattr(client, "send") and hasattr(client, "stream") and "request" in _parameters(client.send):
         return client
     inner = getattr(client, "client", None)  # kubernetes.dynamic.DynamicClient
     if inner is not None and hasattr(inner, "rest_client"):
@@ -55,7 +56,7 @@ def _adapter(client: Any) -> Any:
 
 
 def _generated(api: Any) -> Any:
-    if inspect.iscoroutinefunction(type(api).close) or "asyncio" in type(api).__module__ or ".aio" in type(api).__module__:
+    if _is_async(type(api).close) or "asyncio" in type(api).__module__ or ".aio" in type(api).__module__:
         from .kubernetes_async import KubernetesAsyncTransport
 
         return KubernetesAsyncTransport(api)
@@ -66,3 +67,14 @@ def _generated(api: Any) -> Any:
 
 def _named(client: Any) -> str:
     return f"{type(client).__module__}.{type(client).__qualname__}"
+
+
+def _is_async(function: Any) -> bool:
+    """Whether calling it gives a coroutine. `inspect` would tell, and takes longer to import than all of this package."""
+    code = getattr(function, "__code__", None)
+    return code is not None and bool(code.co_flags & _COROUTINE)
+
+
+def _parameters(function: Any) -> tuple[str, ...]:
+    code = getattr(function, "__code__", None)
+    return code.co_varnames[: code.co_argcount] if code is not None else ()

@@ -107,7 +107,7 @@ def _keyed_index(tree: list[Json], key: Key) -> int | None:
 
 def pointer(location: Sequence[str | int]) -> str:
     """A concrete location as a JSON pointer (RFC 6901)."""
-    return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in location)
+    return "".join(["/" + (step.replace("~", "~0").replace("/", "~1") if type(step) is str else str(step)) for step in location])
 
 
 # The text form. Bare words are text, unless they read as a number, true, false or null: then text is quoted.

@@ -5,15 +5,20 @@ Called by the drivers' side, after the fact: a hook cannot change a write, and o
 
 from __future__ import annotations
 
-import logging
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    import logging
     from collections.abc import Iterable
 
     from .outcome import Outcome
 
-log = logging.getLogger("fairlead.status")
+
+def _log() -> logging.Logger:
+    """Imported where there is something to say: most writers never do."""
+    import logging
+
+    return logging.getLogger("fairlead.status")
 
 
 class Hook:
@@ -43,7 +48,7 @@ class Hooks(Hook):
 
     def altered(self, kind: str, manager: str, field: str, dropped: bool) -> None:
         if dropped:
-            log.warning("%s has no field %s in its schema: the server drops what %s writes there", kind, field, manager)
+            _log().warning("%s has no field %s in its schema: the server drops what %s writes there", kind, field, manager)
         self._tell("altered", kind, manager, field, dropped)
 
     def _tell(self, event: str, *arguments: object) -> None:
@@ -51,14 +56,14 @@ class Hooks(Hook):
             try:
                 getattr(hook, event)(*arguments)
             except Exception:
-                log.exception("the hook %r failed on %s", hook, event)
+                _log().exception("the hook %r failed on %s", hook, event)
 
 
 class LoggingHook(Hook):
     """Every outcome in one line, to `fairlead.status`."""
 
     def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
-        log.info("%s %s by %s in %d requests, %.0f ms", kind, outcome.kind, manager, outcome.requests, seconds * 1000)
+        _log().info("%s %s by %s in %d requests, %.0f ms", kind, outcome.kind, manager, outcome.requests, seconds * 1000)
 
     def failed(self, kind: str, manager: str, error: Exception, seconds: float) -> None:
-        log.info("%s not written by %s after %.0f ms: %s", kind, manager, seconds * 1000, error)
+        _log().info("%s not written by %s after %.0f ms: %s", kind, manager, seconds * 1000, error)

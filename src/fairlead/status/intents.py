@@ -68,7 +68,7 @@ def _derive(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[
             stood = before.get(name, ABSENT)
             if stood is not member:
                 _derive(stood, member, shapes, (*at, name), skip, found)
-        if len(before) > len(staged) or any(name not in staged for name in before):
+        if before.keys() - staged.keys():
             found.extend(Drop((*at, name)) for name in before if name not in staged)
     elif type(staged) is list and (base is ABSENT or type(base) is list):
         _derive_list(base, staged, shapes, at, skip, found)

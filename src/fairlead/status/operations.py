@@ -23,6 +23,8 @@ def changes(old: Json, new: Json, shapes: Shapes) -> list[Json]:
     found = Found([], [], [])
     _walk(old, new, shapes, (), found)
     sets = [{"op": "add", "path": pointer(at), "value": value} for at, value in found.sets]
+    if not found.members and not found.entries:
+        return sets
     members = [{"op": "remove", "path": pointer(at)} for at in found.members]
     entries = sorted(found.entries, key=_depth_first, reverse=True)
     return [*sets, *members, *({"op": "remove", "path": pointer(at)} for at in entries)]
@@ -42,13 +44,16 @@ def _depth_first(at: Location) -> list[tuple[bool, str | int]]:
 
 def _walk(old: Json, new: Json, shapes: Shapes, at: Location, found: Found) -> None:
     if type(old) is dict and type(new) is dict:
+        kept = 0
         for name, member in new.items():
             stood = old.get(name, ABSENT)
+            kept += stood is not ABSENT
             if stood is ABSENT:
                 found.sets.append(((*at, name), member))
             elif stood is not member:
                 _walk(stood, member, shapes, (*at, name), found)
-        found.members.extend((*at, name) for name in old if name not in new)
+        if kept < len(old):
+            found.members.extend((*at, name) for name in old if name not in new)
     elif not (type(old) is list and type(new) is list and _walk_entries(old, new, shapes, at, found)) and not same(old, new):
         found.sets.append((at, new))
 
@@ -69,5 +74,6 @@ def _walk_entries(old: Json, new: Json, shapes: Shapes, at: Location, found: Fou
             found.sets.append(((*at, "-"), entry))
         elif old[index] is not entry:
             _walk(old[index], entry, shapes, (*at, index), found)
-    found.entries.extend((*at, index) for index in stand.values())
+    if stand:
+        found.entries.extend((*at, index) for index in stand.values())
     return True

@@ -47,6 +47,8 @@ def of_paths(snapshot: Json, paths: Iterable[Path], appended: Iterable[Path], sh
 def _outermost(paths: Iterable[Path]) -> list[Path]:
     """Without those that lie below another."""
     wanted = dict.fromkeys(paths)
+    if len(wanted) == 1:
+        return list(wanted)
     return [path for path in wanted if not any(path[:length] in wanted for length in range(len(path)))]
 
 

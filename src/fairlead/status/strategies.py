@@ -124,10 +124,10 @@ def _entries_to_append(snapshot: Json, intents: Iterable[Intent], shapes: Shapes
     """Entries that are not there yet, in lists that are: those that an append can make."""
     found = []
     for intent in intents:
-        if isinstance(intent, (Put, Condition)) and isinstance(intent.path[-1], Key):
-            entries = find(snapshot, intent.path[:-1])
-            if shapes.keys(intent.path[:-1], entries) is not None and find(snapshot, intent.path) is ABSENT:
-                found.append(intent.path)
+        if not isinstance(intent, (Put, Condition)) or not isinstance(intent.path[-1], Key) or find(snapshot, intent.path) is not ABSENT:
+            continue
+        if shapes.keys(intent.path[:-1], find(snapshot, intent.path[:-1])) is not None:
+            found.append(intent.path)
     return found
 
 

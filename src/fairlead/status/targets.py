@@ -27,16 +27,10 @@ class Target(msgspec.Struct, frozen=True):
     namespace: str
     name: str
     uid: str
-
-    @property
-    def group(self) -> str:
-        """The API group, empty for the core."""
-        return self.api_version.rpartition("/")[0]
-
-    @property
-    def kind_name(self) -> str:
-        """`Gadget.example.io`, `Pod`."""
-        return f"{self.kind}.{self.group}" if self.group else self.kind
+    #: The API group, empty for the core.
+    group: str
+    #: `Gadget.example.io`, `Pod`.
+    kind_name: str
 
     @property
     def kind_id(self) -> str:
@@ -79,7 +73,10 @@ def target_of(obj: Json) -> Target:
         if not isinstance(where.get(name), str) or not where[name]:
             path = name if where is obj else f"metadata.{name}"
             raise FairleadError(f"expected an object with {path}, got one without: pass the object as the server returned it")
-    return Target(obj["apiVersion"], obj["kind"], metadata.get("namespace") or "", metadata["name"], metadata["uid"])
+    api_version, kind = obj["apiVersion"], obj["kind"]
+    group = api_version.rpartition("/")[0]
+    name = f"{kind}.{group}" if group else kind
+    return Target(api_version, kind, metadata.get("namespace") or "", metadata["name"], metadata["uid"], group, name)
 
 
 def discovery(target: Target) -> Request:
