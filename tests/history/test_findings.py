@@ -297,6 +297,20 @@ LOST = [
         ),
     ),
     Case(
+        "a list that was entries and becomes one value, because a key stands in it twice",
+        start(conditions=[READY])
+        .merges("one", {"conditions": [READY, READY]})
+        .reads("one", "two")
+        .merges("one", {"conditions": [READY]})
+        .merges("one", {"conditions": [cond("Ready", "False")]})
+        .merges("two", {"conditions": [READY, READY]}),
+        (
+            'LOST status.conditions of gadgets default/g: one wrote "False" (was "True") at 4; two, based on 2, put back what it had '
+            'read, without meaning to touch it: patch merge on status at 5 left [{"type":"Ready","status":"True"},'
+            '{"type":"Ready","status":"True"}].',
+        ),
+    ),
+    Case(
         "double creation: two reconciles both saw no plan",
         start().merges("one", {"plan": {"id": "p1", "steps": 2}}).merges("two", {"plan": {"id": "p2", "steps": 3}}),
         (

@@ -123,7 +123,7 @@ class Checker:
             known.creator, known.born = actor, version
             made_by = frozenset((actor,))
             for path, was, now in changed_objects(ABSENT, record.after):
-                known.writers[path] = Write(actor, version, now, was, made_by)
+                known.first_write(path, Write(actor, version, now, was, made_by))
         else:
             if not known.version:
                 known.keep(_version(record.before), record.before)
@@ -157,15 +157,17 @@ class Checker:
             self._check_reads(record, known, base, record.before, version)
         for leaf in leaves:
             path, was, now = leaf
-            writer = writers.get(path) or known.last_writer(path, was)
-            if writer is not None and writer.actor == actor and writer.version <= base:  # the usual case: a leaf has one writer
-                writers[path] = Write(actor, version, now, was, writer.knowing)
-                if known.turns:
-                    known.turns.pop(path, None)
-                continue
-            if writer is not None and not misplaced:
+            writer = standing = writers.get(path)
+            if standing is None or (type(was) is list and was) or (type(now) is list and now):
+                writer = known.last_writer(path, was or now)
+            if writer is not None and (writer.actor != actor or writer.version > base) and not misplaced:
                 self._judge(record, known, losses, leaf, writer)
-            writers[path] = Write(actor, version, now, was, frozenset((actor,)) if writer is None else writer.knowing | {actor})
+            elif known.turns:
+                known.turns.pop(path, None)
+            if standing is None:
+                known.first_write(path, Write(actor, version, now, was, frozenset((actor,))))
+            else:
+                standing.written(actor, version, now, was)
         if self._owner is not None:
             for leaf in leaves:
                 self._check_owner(record, leaf)

@@ -25,8 +25,14 @@ KEYS: tuple[tuple[str, ...], ...] = (("type",), ("name",), ("kind", "name"), ("k
 Leaf: TypeAlias = "tuple[Path, Json, Json]"
 
 
-class Keyed(dict[Path, "tuple[list[Json], tuple[str, ...]]"]):
-    """The lists of one object whose key is known, as last seen: to find the key anew for every version would cost more than the rest."""
+class Keyed:
+    """What is known of the lists of one object, as last seen: to find their keys anew for every version would cost more than the rest."""
+
+    __slots__ = ("lists",)
+
+    def __init__(self) -> None:
+        #: Path of a list -> the list, its key, and the paths of its entries where they stand.
+        self.lists: dict[Path, tuple[list[Json], tuple[str, ...], list[Path]]] = {}
 
 
 def changed(before: Json, after: Json, at: Path = ()) -> list[Leaf]:
@@ -79,31 +85,44 @@ def _walk(before: Json, after: Json, at: Path, found: list[Leaf], keyed: Keyed) 
 
 
 def _members(before: Json, after: Json, at: Path, found: list[Leaf], keyed: Keyed) -> None:
+    added = 0
     for name, new in after.items():
         old = before.get(name, ABSENT)
         if old is new:
             continue
-        if type(old) is str and type(new) is str:  # what most leaves are
+        kind = type(new)
+        if kind is str and type(old) is str:  # what most leaves are
             if old != new:
                 found.append((at + (name,), old, new))
+        elif kind is list and type(old) is list:
+            _entries(old, new, at + (name,), found, keyed)
         else:
+            added += old is ABSENT
             _walk(old, new, at + (name,), found, keyed)
-    if before.keys() != after.keys():
+    if len(after) - added != len(before):  # something went
         for name, old in before.items():
             if name not in after:
                 _walk(old, ABSENT, at + (name,), found, keyed)
 
 
 def _entries(before: list[Json], after: list[Json], at: Path, found: list[Leaf], keyed: Keyed) -> None:
-    seen = keyed.get(at)
-    names = seen[1] if seen is not None and seen[0] is before else key_names(after)
-    if names is not None and len(before) == len(after):
-        moved = [pair for pair in zip(before, after, strict=True) if pair[0] is not pair[1]]
-        if _in_place(moved, names):
-            for old, new in moved:  # every entry stands where it stood: only those that differ need a look
-                _members(old, new, at + (key_of(new, names),), found, keyed)
-            keyed[at] = (after, names)
-            return
+    seen = keyed.lists.get(at)
+    if seen is not None and seen[0] is before:
+        names, places = seen[1], seen[2]
+    else:
+        fitting = key_names(after)
+        names, places = fitting or (), [at + (key_of(entry, fitting),) for entry in after] if fitting else []
+    if names and len(before) == len(after) and _in_place(before, after, names):
+        for index, new in enumerate(after):  # every entry stands where it stood: only those that differ need a look
+            if new is not before[index]:
+                _members(before[index], new, places[index], found, keyed)
+        keyed.lists[at] = (after, names, places)
+        return
+    _paired(before, after, at, found, keyed)
+
+
+def _paired(before: list[Json], after: list[Json], at: Path, found: list[Leaf], keyed: Keyed) -> None:
+    """Entries by their keys, wherever they stand; without keys the list is one value."""
     names = key_names(before, after)
     if names is None:
         if not same(before, after):
@@ -117,14 +136,15 @@ def _entries(before: list[Json], after: list[Json], at: Path, found: list[Leaf],
             _walk(old, new, at + (key,), found, keyed)
 
 
-def _in_place(moved: list[tuple[Json, Json]], names: tuple[str, ...]) -> bool:
+def _in_place(before: list[Json], after: list[Json], names: tuple[str, ...]) -> bool:
     """Whether entries that differ are still entries with the same keys; then the other list has these keys too."""
-    for old, new in moved:
-        if type(old) is not dict or type(new) is not dict:
-            return False
-        for name in names:
-            if old.get(name) != new.get(name):
+    for old, new in zip(before, after, strict=True):
+        if old is not new:
+            if type(old) is not dict or type(new) is not dict:
                 return False
+            for name in names:
+                if old.get(name) != new.get(name):
+                    return False
     return True
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..objects.paths import Path, find
+from ..objects.paths import Key, Path, find
 from ..objects.tree import ABSENT, Json, same
 from .asserted import asserted
 from .leaves import Keyed, key_names
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 KEPT_VERSIONS = 2048
 
 
-class Write(msgspec.Struct, frozen=True, gc=False):
-    """The last change of one leaf."""
+class Write(msgspec.Struct, gc=False):
+    """The last change of one leaf. Written over in place: there are very many of them."""
 
     actor: str
     version: int
@@ -28,6 +28,13 @@ class Write(msgspec.Struct, frozen=True, gc=False):
     before: Json
     #: Everybody who has changed the leaf so far: they know it.
     knowing: frozenset[str]
+
+    def written(self, actor: str, version: int, value: Json, before: Json) -> None:
+        """The leaf has changed again."""
+        self.version, self.value, self.before = version, value, before
+        if actor != self.actor:
+            self.actor = actor
+            self.knowing |= {actor}
 
 
 class Refused(msgspec.Struct):
@@ -54,6 +61,8 @@ class ObjectMemory:
         #: The body of an actor's last PUT: fields that it knows, beside those that it has changed.
         self.puts: dict[str, Json] = {}
         self.keyed = Keyed()
+        #: Lists that have been written entry by entry.
+        self.entered: set[Path] = set()
         self.turns: dict[Path, list[str]] = {}
         self.idle: Counter[str] = Counter()
         self.chain: tuple[str, int, int] = ("", 0, 0)
@@ -72,11 +81,18 @@ class ObjectMemory:
             for old in list(self.versions)[: KEPT_VERSIONS // 2]:
                 del self.versions[old]
 
-    def last_writer(self, path: Path, was: Json) -> Write | None:
+    def first_write(self, path: Path, write: Write) -> None:
+        """A leaf that nobody has written before."""
+        self.writers[path] = write
+        for length, step in enumerate(path):
+            if type(step) is Key:
+                self.entered.add(path[:length])
+
+    def last_writer(self, path: Path, value: Json) -> Write | None:
         """Who last changed this leaf. A list may have been one value then and entries now, or the other way round."""
-        found = self.writers.get(path)
-        if was and type(was) is list:
+        if value and path in self.entered:
             return self.last_writer_within(path)
+        found = self.writers.get(path)
         if found is None and not all(type(step) is str for step in path):
             lists = (self.writers.get(path[:length]) for length in range(len(path) - 1, 0, -1))
             found = next((writer for writer in lists if writer is not None and writer.value and type(writer.value) is list), None)
