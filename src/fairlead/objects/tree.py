@@ -99,7 +99,9 @@ def same(left: Json, right: Json) -> bool:
     return bool(left == right)
 
 
-def differences(old: Json, new: Json, at: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Json | Absent, Json | Absent]]:
+def differences(
+    old: Json, new: Json, at: tuple[str | int, ...] = ()
+) -> Iterator[tuple[tuple[str | int, ...], Json | Absent, Json | Absent]]:
     """Where two trees differ: (location, old, new), objects compared member by member, anything else as one value."""
     if old is new:
         return
