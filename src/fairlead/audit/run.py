@@ -67,7 +67,7 @@ def _python(sources: Sources, config: Config, facts: Facts) -> None:
     from fairlead.audit.python.frontend import audit_python
 
     chosen = {path: data for path, data in sources.python.items() if config.tests or path not in sources.tests}
-    found = audit_python(chosen)
+    found = audit_python(chosen, generated=config.generated)
     facts.sites.extend(found.sites)
     facts.functions.extend(found.functions)
     facts.controllers.update(found.controllers)

@@ -78,6 +78,8 @@ class Walk:
         self.uses: dict[int, str] = {}
         self._next_block = 0
         self.scope: Scope | None = None
+        self.map_loops = 0
+        self.map_ordered: set[str] = set()
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -153,6 +155,8 @@ class Walk:
         if var is None:
             var = scope.declare(name)
         entry = (value, index)
+        if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
+            self.map_ordered.add(name)
         if var.scope is scope or var.scope is None:
             var.values = [entry]
         else:
@@ -220,8 +224,11 @@ class Walk:
                 var.ranged = True
         over = self.values.types.underlying(self.values.typeof(one[2], scope)) if one[1] else None
         self.event("range", one[4], render(one[2]), detail="map" if over is not None and over[0] == "m" else "")
+        over_map = over is not None and over[0] == "m"
         self.loops += 1
+        self.map_loops += over_map
         self.inner(one[3], inside)
+        self.map_loops -= over_map
         self.loops -= 1
 
     def _switch(self, one: list[Any], scope: Scope) -> None:
@@ -383,6 +390,8 @@ class Walk:
             detail.append("append" if _appends_itself(value, target) else "list")
         if "Now()" in text or "time.Now" in text or self._holds_now(value, scope):
             detail.append("now")
+        if self._in_map_order(value):
+            detail.append("maporder")
         if target[0] == "[":
             detail.append("index")
         if value and value[0] == "i" and value[1] == "nil":
@@ -392,6 +401,13 @@ class Walk:
             if kind is not None and kind[0] == "s":
                 detail.append("list")
         self.event("mutate", line, subject, inner, " ".join(detail) + ("|" + text if text else ""))
+
+    def _in_map_order(self, value: list[Any]) -> bool:
+        """A list that was filled while ranging over a map, and not sorted since."""
+        name = value[1] if value and value[0] == "i" else ""
+        if not name or name not in self.map_ordered:
+            return bool(self.map_loops) and bool(value) and value[0] == "c" and render(value[1]) == "append"
+        return not any(event.what == "sort" and event.subject == name for event in self.events)
 
     def _holds_now(self, value: list[Any], scope: Scope) -> bool:
         """A variable, or the address of one, that holds the current time."""

@@ -41,7 +41,11 @@ class Write:
 
 
 def text(node: ast.expr | None) -> str:
-    return "" if node is None else ast.unparse(node)
+    """The source of an expression. One that is nested too deeply for Python to print has no text: no write looks like that."""
+    try:
+        return "" if node is None else ast.unparse(node)
+    except RecursionError:
+        return ""
 
 
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
