@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import importlib.util
+from collections.abc import AsyncIterator, Awaitable, Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fairlead import AsyncClient, AsyncStatusWriter
+from fairlead import AsyncClient, AsyncStatusWriter, Manager
 from fairlead.apiserver.embedded import equip
 from fairlead.apiserver.inprocess import AsyncTransport, Transport
 from fairlead.apiserver.machine import Machine
-from fairlead.controllers.clock import stamp
+from fairlead.apiserver.manifests import load_crds
+from fairlead.controllers.clock import VirtualClock, settle, stamp
 from fairlead.controllers.context import Caches, Context
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -197,3 +201,88 @@ async def cluster_stand() -> Stand:
     made = Stand("ClusterApp")
     await made.begin()
     return made
+
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+class Operator:
+    """An example as it runs on a cluster: its own CRDs and its Manager, on the embedded server and a clock that tests move."""
+
+    def __init__(self, example: str) -> None:
+        self.folder = EXAMPLES / example
+        spec = importlib.util.spec_from_file_location(f"example_{example}", self.folder / "main.py")
+        assert spec is not None
+        assert spec.loader is not None
+        self.main: Any = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(self.main)
+        self.clock = VirtualClock()
+        self.machine = equip(Machine(clock=self.clock.today))
+        load_crds(self.machine, [self.folder / "crds.yaml"])
+        self.wire = Watched(AsyncTransport(Transport(self.machine)))
+        self.client = AsyncClient(AsyncTransport(Transport(self.machine, agent="user")))
+        self.manager = Manager(*self.main.controllers(), client=AsyncClient(self.wire), clock=self.clock, chance=lambda: 0.0)
+        self._task: Any = None
+
+    async def start(self) -> None:
+        """Run it until it has nothing to do."""
+        self._task = asyncio.ensure_future(self.manager.serve())
+        await settle()
+
+    async def stop(self) -> None:
+        """End it; what it died of is raised."""
+        if self._task is not None:
+            self.manager.stop()
+            await settle()
+            await self._task
+
+    async def create(self, kind: str, spec: Any, *, name: str = "one", namespace: str | None = "default") -> None:
+        """A user's object, and the operator's answer to it."""
+        metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
+        await self.client.create({"apiVersion": self.main.API, "kind": kind, "metadata": metadata, "spec": spec})
+        await settle()
+
+    async def respec(self, kind: str, spec: Any, *, name: str = "one", namespace: str | None = "default") -> None:
+        """A user's change, and the operator's answer to it."""
+        await self.client.patch(await self.client.get(self.main.API, kind, name, namespace), {"spec": spec})
+        await settle()
+
+    async def set_status(self, api_version: str, kind: str, name: str, status: Any) -> None:
+        """What the kind's own controller writes, and the operator's answer to it."""
+        obj = await self.client.get(api_version, kind, name, "default")
+        seen = {"observedGeneration": obj["metadata"]["generation"]} if api_version == "apps/v1" else {}
+        await self.client.patch(obj, {"status": {**seen, **status}}, subresource="status")
+        await settle()
+
+    async def ready(self, name: str, replicas: int, kind: str = "Deployment") -> None:
+        """All replicas of a workload are up."""
+        await self.set_status("apps/v1", kind, name, {"replicas": replicas, "readyReplicas": replicas})
+
+    async def status(self, kind: str, *, name: str = "one", namespace: str | None = "default") -> Any:
+        """The object's status."""
+        return (await self.client.get(self.main.API, kind, name, namespace)).get("status", {})
+
+    async def says(self, kind: str, type: str, **where: Any) -> tuple[str, str, str]:
+        """A condition: its status, reason and message."""
+        found = (await self.status(kind, **where)).get("conditions", [])
+        return next((entry["status"], entry["reason"], entry["message"]) for entry in found if entry["type"] == type)
+
+    def status_writes(self) -> int:
+        """How often the operator wrote a status so far."""
+        return sum(request.startswith("PATCH") and request.endswith("/status") for request in self.wire.requests)
+
+
+@pytest.fixture
+async def run() -> AsyncIterator[Callable[[str], Awaitable[Operator]]]:
+    """Runs an example by the name of its folder."""
+    started: list[Operator] = []
+
+    async def start(example: str) -> Operator:
+        operator = Operator(example)
+        started.append(operator)
+        await operator.start()
+        return operator
+
+    yield start
+    for operator in started:
+        await operator.stop()
