@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.history.checker import Checker
+from fairlead.history.checker import FIGHT, Checker
+from fairlead.history.checker import LOST as LOST_UPDATE
+from fairlead.history.memory import KEPT_VERSIONS
 from fairlead.history.records import Attempt, Commit, Identity, Observation, Record
 from fairlead.history.words import explain
 from fairlead.objects.paths import Path, parse
@@ -490,3 +492,28 @@ def test_a_recording_that_starts_late_knows_the_first_base() -> None:
     ):
         checker.feed(record)
     assert [finding.kind for finding in checker.findings] == ["carried"]
+
+
+def test_an_old_base_is_recognised_long_after_its_version_was_forgotten() -> None:
+    """The checker keeps a bounded number of versions; a write from before them is still a loss, only its kind is less certain."""
+    history = start(count=0)
+    for count in range(1, KEPT_VERSIONS * 2):
+        history.merges("one", {"count": count})
+    history.merges("two", {"count": 0})
+    checker = Checker()
+    for record in history.records:
+        checker.feed(record)
+    [finding] = checker.findings
+    assert (finding.name, finding.victim, finding.culprit, finding.base) == (LOST_UPDATE, "one", "two", 1)
+
+
+def test_a_fight_is_told_once_however_long_it_lasts() -> None:
+    """Twenty turns of two writers are one finding."""
+    history = start(phase="0")
+    for turn in range(20):
+        one, other = ("one", "two") if turn % 2 else ("two", "one")
+        history.merges(one, {"phase": one}).reads(other)
+    checker = Checker()
+    for record in history.records:
+        checker.feed(record)
+    assert [finding.name for finding in checker.findings] == [FIGHT]

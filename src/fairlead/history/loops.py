@@ -22,12 +22,11 @@ CHAIN_AFTER = 8
 def fight(record: Commit, known: ObjectMemory, writer: Write, leaf: Leaf) -> Finding | None:
     """Each has seen the other, and each puts its own value back."""
     path, was, now = leaf
-    turns = known.turns.setdefault(path, [writer.actor])
-    if turns[-1] != writer.actor or (len(turns) > 1 and record.actor != turns[-2]):
-        known.turns[path] = [writer.actor, record.actor]  # somebody else came between
-        return None
-    turns.append(record.actor)
-    if len(turns) != FIGHT_AFTER + 1:
+    first, second, turns = known.turns.get(path, ("", "", 0))
+    going_on = second == writer.actor and first == record.actor
+    turns = turns + 1 if going_on else 1
+    known.turns[path] = (writer.actor, record.actor, turns)
+    if turns != FIGHT_AFTER:
         return None
     return Finding(
         FIGHT, record.object, path, writer.actor, record.actor, written=writer.version, overwritten=record.version,

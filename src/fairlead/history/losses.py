@@ -41,7 +41,8 @@ class Losses:
         if not kind or self.was_tested(path):
             return False
         name = LOST
-        if kind == COMPUTED and writer.before is ABSENT and self._at_base(path) is ABSENT:
+        knows_base = not self._base or self._known.at(self._base) is not ABSENT
+        if kind == COMPUTED and writer.before is ABSENT and knows_base and self._at_base(path) is ABSENT:
             name = DOUBLE
         how = " ".join(word for word in (record.verb, record.content) if word) + (f" on {record.subresource}" if record.subresource else "")
         self.found.append(

@@ -16,7 +16,9 @@ if TYPE_CHECKING:
     from .records import Attempt
 
 #: Versions kept per object, to tell what a field was at a commit's base. An older base is still recognised as older.
-KEPT_VERSIONS = 2048
+KEPT_VERSIONS = 256
+#: Refused attempts kept per actor: one that is refused for ever must not fill the memory.
+KEPT_REFUSALS = 32
 
 
 class Write(msgspec.Struct, gc=False):
@@ -63,7 +65,8 @@ class ObjectMemory:
         self.keyed = Keyed()
         #: Lists that have been written entry by entry.
         self.entered: set[Path] = set()
-        self.turns: dict[Path, list[str]] = {}
+        #: Of leaves that change hands: from whom, to whom, and how often in a row between these two.
+        self.turns: dict[Path, tuple[str, str, int]] = {}
         self.idle: Counter[str] = Counter()
         self.chain: tuple[str, int, int] = ("", 0, 0)
         self.creator, self.born = "", 0
@@ -108,7 +111,9 @@ class ObjectMemory:
         tree = self.at(base)
         wanted = {path: value for path, value in values.items() if not _is_keyed(value) and not same(find(tree, path), value)}
         if values:
-            self.refused.setdefault(attempt.actor, []).append(Refused(attempt, base, values, wanted))
+            kept = self.refused.setdefault(attempt.actor, [])
+            kept.append(Refused(attempt, base, values, wanted))
+            del kept[:-KEPT_REFUSALS]
 
 
 def _is_keyed(value: Json) -> bool:
