@@ -37,8 +37,6 @@ if TYPE_CHECKING:
     TableRenderer: TypeAlias = "Callable[[Kind, Version, list[Json], Json | None, Request, str], Json]"
 
 MAX_BODY = 3 * 1024 * 1024
-#: Objects past this do not fit into one request to etcd (1.5 MiB, less what surrounds the value).
-MAX_OBJECT = 1_572_864 - 256
 #: These exist from the start, as on the real server.
 FIRST_NAMESPACES = ("kube-system", "kube-public", "kube-node-lease", "default")
 ADMIN = User()

@@ -227,7 +227,7 @@ class Builder:
         for step in path:
             child = node.children.get(step)
             if not isinstance(child, Builder):
-                child = node.children[step] = _opened(child)
+                child = node.children[step] = Builder() if child is None else _opened(child)
             node = child
         return node
 
@@ -239,11 +239,10 @@ class Builder:
         return FieldSet(frozenset(self.members), children)
 
 
-def _opened(grafted: FieldSet | None) -> Builder:
+def _opened(grafted: FieldSet) -> Builder:
     builder = Builder()
-    if grafted is not None:
-        builder.members.update(grafted.members)
-        builder.children.update(grafted.children)
+    builder.members.update(grafted.members)
+    builder.children.update(grafted.children)
     return builder
 
 

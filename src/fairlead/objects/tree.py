@@ -75,7 +75,7 @@ def removed(tree: Json, location: Location) -> Json:
     if rest:
         return replaced(tree, [step], removed(tree[step], rest))
     if isinstance(tree, list):
-        return [*tree[:step], *tree[step + 1 :]]  # type: ignore[operator]
+        return [*tree[:step], *tree[step + 1 :]]  # type: ignore[index, operator]
     return {name: member for name, member in tree.items() if name != step}
 
 

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from ..kinds import Kind
     from ..options import Options
 
+#: Objects past this do not fit into one request to etcd (1.5 MiB, less what surrounds the value).
+MAX_OBJECT = 1_572_864 - 256
 IMMORTAL = ("default", "kube-system", "kube-public")
 
 
@@ -231,8 +233,6 @@ def _stored(
 
 def _fitting(entry: Entry, kind: Kind, floats: bool) -> Entry:
     """The entry with its bytes. One too large for etcd loses its managedFields; if that does not help it is refused."""
-    from ..machine import MAX_OBJECT
-
     data = gojson.encode(entry.obj, floats=floats)
     if len(data) > MAX_OBJECT:
         slim = ownership.with_managed(entry.obj, entries.NOBODY)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..tree import ABSENT, Absent, Json
+from ..tree import ABSENT, Absent, Json, counterparts
 from . import formats, patterns
 from .correlate import Correlated, keyed
 from .flaws import enum_holds, explain, live_format, type_flaw, types
@@ -171,9 +171,9 @@ def _list_check(schema: Schema) -> Check:
         if items is None:
             return True
         # An entry that is shared with the old list has the same keys there, so it descends from itself.
-        known = {id(entry) for entry in old} if forgiving and type(old) is list and _is_keyed(old, keys) else ()
-        for entry in new:  # noqa: SIM110 a generator costs more than the check
-            if id(entry) not in known and not items(entry, ABSENT):
+        known = old if forgiving and type(old) is list and _is_keyed(old, keys) else ABSENT
+        for entry, ancestor in zip(new, counterparts(new, known), strict=True):
+            if entry is not ancestor and not items(entry, ABSENT):
                 return False
         return True
 
