@@ -33,6 +33,8 @@ class Line(AsyncTransport):
         self.cut = False
         #: Seconds that the answer to a request takes.
         self.delay: Callable[[Request], float] = lambda request: 0.0
+        #: The same, when the server has done it already.
+        self.after: Callable[[Request], float] = lambda request: 0.0
 
     async def send(self, request: Request, /, timeout: float | None = None) -> Answer:
         """Carries, notes, delays."""
@@ -49,7 +51,10 @@ class Line(AsyncTransport):
         if self.cut:
             raise ConnectionError("the network is down")
         self.sent.append(request)
-        return await super().send(request, timeout)
+        answer = await super().send(request, timeout)
+        if lateness := self.after(request):
+            await self._world.clock.sleep(lateness)
+        return answer
 
     async def stream(self, request: Request, /, timeout: float | None = None) -> AsyncIterator[bytes]:
         """Watches are noted too."""

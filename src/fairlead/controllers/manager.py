@@ -199,6 +199,7 @@ class Manager:
             hooks=[_Overlay(self.caches), *self._writer_hooks],
             now=lambda: stamp(self.clock.today()),
             chance=self.chance,
+            seconds=self.clock.now,
             sleep=self.clock.sleep,
         )
         events = EventRecorder(client, controller.field_manager, socket.gethostname(), self.clock) if self._with_events else None

@@ -70,4 +70,4 @@ def _plural(kind: str, plurals: Mapping[str, str]) -> str:
     lower = kind.lower()
     if lower.endswith("s"):
         return lower + "es"
-    return lower[:-1] + "ies" if lower.endswith("y") else lower + "s"
+    return lower[:-1] + "ies" if lower.endswith("y") and lower[-2:-1] not in "aeiou" else lower + "s"
