@@ -146,7 +146,7 @@ async def test_cells_are_private_to_the_reconcile_that_fills_them() -> None:
         await asyncio.sleep(0)
         return host.value
 
-    assert await asyncio.gather(fill("a"), fill("b")) == ["a", "b"]
+    assert list(await asyncio.gather(fill("a"), fill("b"))) == ["a", "b"]
     with pytest.raises(DataMissing, match='data "db-host" is not there yet'):
         host.value
 

@@ -17,6 +17,7 @@ from ..errors import ApiError, FairleadError, Invalid, NotFound
 from ..objects.tree import same
 from .place import controller_of
 from .resource import Operation
+from .unchanged import is_applied
 
 if TYPE_CHECKING:
     from ..objects.tree import Json
@@ -55,8 +56,10 @@ class Hands(msgspec.Struct, frozen=True):
             return None
 
     async def apply(self, resource: Resource, desired: Json, before: Json | None) -> tuple[Json, Operation]:
-        """The object after it was applied, and what that did."""
+        """The object after it was applied, and what that did. What stands as it was applied before is not sent again."""
         body = await self._owned(resource, desired)
+        if before is not None and is_applied(body, before, self.manager):
+            return before, Operation.NONE
         after = await self.ctx.client.patch(body, body, "apply", field_manager=self.manager, force=True)
         operation = _operation(before, after)
         if operation is not Operation.NONE:

@@ -1,0 +1,83 @@
+"""Whether applying an object would change nothing: told from the live object alone, so that a pass without news sends nothing.
+
+Called before each apply. The live object's managedFields say what this manager has applied; when that is exactly what is desired now,
+and every desired value stands there, in that order, the server would only say so again. Whatever is not plain (a null, a list that is
+neither keyed nor a set nor one value, a field that the server stores under another name) is applied: a doubt costs a request, an error
+would cost a change. Pure.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from ..objects.tree import ABSENT, same
+
+if TYPE_CHECKING:
+    from ..objects.tree import Json
+
+#: Names the object, so it is never among the managed fields.
+_NAMING = ("apiVersion", "kind")
+_NAMING_METADATA = ("name", "namespace")
+
+
+def is_applied(desired: Json, live: Json, manager: str) -> bool:
+    """Whether this manager has applied exactly this, and it still stands."""
+    fields = _fields(live, manager, desired["apiVersion"])
+    if fields is None:
+        return False
+    metadata = {name: member for name, member in desired["metadata"].items() if name not in _NAMING_METADATA}
+    body = {name: member for name, member in desired.items() if name not in (*_NAMING, "metadata")}
+    return _object({**body, "metadata": metadata} if metadata else body, live, fields)
+
+
+def _fields(live: Json, manager: str, api_version: str) -> Json | None:
+    for entry in live["metadata"].get("managedFields") or []:
+        if entry.get("manager") == manager and entry.get("operation") == "Apply" and not entry.get("subresource"):
+            return entry.get("fieldsV1") if entry.get("apiVersion") == api_version else None
+    return None
+
+
+def _stands(desired: Json, live: Json, fields: Json) -> bool:
+    if desired is None or live is ABSENT:
+        return False
+    below = [name for name in fields if name != "."]
+    if not below:
+        return same(desired, live)
+    if isinstance(desired, dict):
+        return isinstance(live, dict) and _object(desired, live, fields)
+    if isinstance(desired, list) and isinstance(live, list):
+        return _keyed(desired, live, fields) if below[0].startswith("k:") else _set(desired, live, below)
+    return False
+
+
+def _object(desired: Json, live: Json, fields: Json) -> bool:
+    if {f"f:{name}" for name in desired} != {name for name in fields if name != "."}:
+        return False
+    return all(_stands(member, live.get(name, ABSENT), fields[f"f:{name}"]) for name, member in desired.items())
+
+
+def _keyed(desired: list[Json], live: list[Json], fields: Json) -> bool:
+    """Each desired entry has its own key, finds its live entry by it, and the live ones stand in the desired order."""
+    keys = {text: msgspec.json.decode(text[2:]) for text in fields if text.startswith("k:")}
+    if len(keys) != len(desired) or len(keys) != len([name for name in fields if name != "."]):
+        return False
+    places = []
+    for entry in desired:
+        found = [text for text, key in keys.items() if isinstance(entry, dict) and all(same(entry.get(n, v), v) for n, v in key.items())]
+        if len(found) != 1:
+            return False
+        key = keys.pop(found[0])
+        place = next((at for at, other in enumerate(live) if all(same(other.get(n, ABSENT), v) for n, v in key.items())), None)
+        if place is None or not _stands(entry, live[place], fields[found[0]]):
+            return False
+        places.append(place)
+    return places == sorted(places)
+
+
+def _set(desired: list[Json], live: list[Json], below: list[str]) -> bool:
+    if not all(name.startswith("v:") for name in below) or len(below) != len(desired):
+        return False
+    values = [msgspec.json.decode(name[2:]) for name in below]
+    return all(item in values for item in desired) and [item for item in live if item in desired] == desired
