@@ -50,7 +50,7 @@ async def reconcile(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
         status.conditions.set("Ready", size > 0, reason="AllUp" if size > 0 else "Empty", message=f"{size} of {size} parts are up")
 
 
-@kopf.daemon("example.io", "v1", "gadgets")  # type: ignore[arg-type]
+@kopf.daemon("example.io", "v1", "gadgets")
 async def probe(body: kopf.Body, memo: kopf.Memo, stopped: kopf.DaemonStopped, **_: Any) -> None:
     """Count the probes. `mutate` runs again on the live object when the number it read has changed meanwhile."""
     while not stopped:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .clients import kopf as kopf
     from .clients.client import AsyncClient, Client
     from .clients.kubeconfig import connect, connect_async
     from .controllers.context import Context

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 import inspect
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ..errors import Conflict
 
@@ -17,10 +17,18 @@ if TYPE_CHECKING:
 Handler = TypeVar("Handler", bound="Callable[..., Any]")
 
 
-def requeue_conflicts(handler: Handler | None = None, *, delay: float = 1.0) -> Any:
+@overload
+def requeue_conflicts(handler: Handler) -> Handler: ...
+@overload
+def requeue_conflicts(handler: None = None, *, delay: float = 1.0) -> Callable[[Handler], Handler]: ...
+def requeue_conflicts(handler: Any = None, *, delay: float = 1.0) -> Any:
     """Decorate a handler, sync or async: `@fairlead.kopf.requeue_conflicts` or `@fairlead.kopf.requeue_conflicts(delay=5)`."""
     if handler is None:
-        return functools.partial(requeue_conflicts, delay=delay)
+        return lambda given: _requeueing(given, delay)
+    return _requeueing(handler, delay)
+
+
+def _requeueing(handler: Any, delay: float) -> Any:
     import kopf
 
     if inspect.iscoroutinefunction(handler):
