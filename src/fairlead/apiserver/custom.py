@@ -182,7 +182,8 @@ class CustomRules(Rules):
             errors: list[FieldError] = []
             if "status" in new:
                 status = schema.properties.get("status", _UNKNOWN)
-                errors = validate(new["status"], status, old.get("status", ABSENT), at="status")
+                # No status before counts as null: an apply of null to such an object is no change, and forgiven.
+                errors = validate(new["status"], status, old.get("status"), at="status")
             errors += _scale_errors(new, version.scale, spec=False)
         else:
             errors = validate(new, schema, old) + _scale_errors(new, version.scale, spec=True)
