@@ -218,7 +218,8 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
     patch = _apply_body(call)
     live = call.view(entry) if entry is not None else ABSENT
     new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
-    new = _settled(call, new, _defaulted(entry, live) if entry is not None else ABSENT)
+    if live is ABSENT or not _untouched(new, live):
+        new = _settled(call, new, _defaulted(entry, live) if entry is not None else ABSENT)
     _strict_yaml(call, opts)
     if entry is None:
         uid = metadata.of(new).get("uid")
@@ -229,6 +230,14 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
         return call.entry_answer(201, writing.created(call, new, managed, opts))
     new = _checked(call, new)
     return call.entry_answer(200, writing.replaced(call, entry, live, new, managed, opts, call.route.subresource))
+
+
+def _untouched(new: Json, live: Json) -> bool:
+    """Whether an apply changed nothing but managedFields: then not even defaults are filled in, which a converted object may lack."""
+    if len(new) != len(live) or any(value is not live.get(name, ABSENT) for name, value in new.items() if name != "metadata"):
+        return False
+    mine, held = metadata.of(new), metadata.of(live)
+    return mine is held or all(mine.get(name) == held.get(name) for name in (mine.keys() | held.keys()) - {"managedFields"})
 
 
 def _settled(call: Call, new: Json, live: Json) -> Json:
