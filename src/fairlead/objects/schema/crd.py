@@ -357,18 +357,17 @@ def _status(crd: Json) -> Iterator[FieldError]:
     if not stored:
         yield invalid(path, status.get("storedVersions"), "must have at least one stored version")
         return
-    versions = crd["spec"].get("versions") or ()
-    for version in versions:
-        if version.get("storage") and version.get("name") not in stored:
+    missing = {name: index for index, name in enumerate(stored)}
+    for version in crd["spec"].get("versions") or ():
+        known = missing.pop(version.get("name", ""), None)  # a name that stands twice is found once
+        if version.get("storage") and known is None:
             yield invalid(path, stored, f"must have the storage version {version.get('name', '')}")
-    present = {version.get("name") for version in versions}
-    for index, name in enumerate(stored):
-        if name not in present:
-            text = (
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage "
-                f"migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
-            )
-            yield invalid(f"{path}[{index}]", name, text)
+    for name, index in missing.items():
+        text = (
+            f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage "
+            f"migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+        )
+        yield invalid(f"{path}[{index}]", name, text)
 
 
 def _approval(crd: Json, old: Json | Absent) -> Iterator[FieldError]:
