@@ -15,7 +15,7 @@ from .. import crds, ownership, statuses
 from .. import options as query
 from ..metadata import FOREGROUND, ORPHAN
 from ..store import Entry as Stored
-from . import listing, writing
+from . import listing, preconditions, writing
 from .bodies import media, not_an_object
 from .selecting import Selection
 
@@ -99,6 +99,9 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Stored, bool]:
             # The rehearsal of an update that turns into a removal shows an object that nobody filled in.
             return Stored({"apiVersion": call.api_version, "kind": call.kind.kind}, entry.revision, None, call.kind), False
         return entry, True
+    if how.resource_version is not None and meta.get("finalizers"):
+        # The delete took the finalizers away and meant to hold the removal to the new resourceVersion, but never wrote one.
+        raise preconditions.failed(call, key, "ResourceVersion", "", meta["resourceVersion"], root="")
     writing.removed(call, key, entry)
     return entry, True
 

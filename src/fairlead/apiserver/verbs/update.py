@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ...objects.apply.managed import NOBODY
 from ...objects.tree import ABSENT
 from .. import metadata, options, ownership, statuses
-from . import writing
+from . import preconditions, writing
 from .bodies import decoded
 
 if TYPE_CHECKING:
@@ -41,26 +41,7 @@ def check_uid(call: Call, entry: Entry, uid: str | None) -> None:
     """A uid in a PUT is a precondition, which the storage layer checks."""
     held = entry.obj["metadata"]["uid"]
     if uid and uid != held:
-        raise _other_uid(call, uid, held)
-
-
-#: Where the store keeps kinds that are not under their plural.
-_PLACES = {
-    ("", "services"): "services/specs",
-    ("", "endpoints"): "services/endpoints",
-    ("", "nodes"): "minions",
-    ("", "replicationcontrollers"): "controllers",
-    ("networking.k8s.io", "ingresses"): "ingress",
-    ("apiextensions.k8s.io", "customresourcedefinitions"): "apiextensions.k8s.io/customresourcedefinitions",
-}
-
-
-def _other_uid(call: Call, uid: str, held: str) -> statuses.Refusal:
-    kind = call.kind
-    place = f"{kind.group}/{kind.plural}" if kind.custom else _PLACES.get(kind.key, kind.plural)
-    text = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {held}"
-    where = f"Code: 4, Key: /registry/{place}/{call.key}, ResourceVersion: 0"
-    return call.conflict(f"StorageError: invalid object, {where}, AdditionalErrorMsg: {text}")
+        raise preconditions.failed(call, call.key, "UID", uid, held)
 
 
 def _created(call: Call, obj: Json, opts: Options) -> Answer:
@@ -68,7 +49,7 @@ def _created(call: Call, obj: Json, opts: Options) -> Answer:
         raise call.not_found()
     uid = metadata.of(obj).get("uid")
     if uid:
-        raise _other_uid(call, uid, "")
+        raise preconditions.failed(call, call.key, "UID", uid, "")
     new, managed = ownership.updated(call, opts, ABSENT, NOBODY, obj, "")
     writing.admitted(call, call.route.name)
     return call.entry_answer(201, writing.created(call, new, managed, opts))
