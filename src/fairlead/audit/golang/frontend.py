@@ -284,10 +284,21 @@ class GoFrontend:
         wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
         if not wanted:
             return
-        pattern = re.compile(rb"\b(?:" + b"|".join(sorted({re.escape(wrapper.func.name.encode()) for wrapper in wanted})) + rb")[\[(]")
+        methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver})
+        functions: dict[str, set[str]] = {}
+        for wrapper in wanted:
+            if not wrapper.func.receiver:
+                functions.setdefault(wrapper.func.file.package, set()).add(wrapper.func.name)
+        patterns = {package: _calls(rb"\b", names) for package, names in functions.items()}
         for path in self.audited:
             file = self.project.files[path]
-            if (file.facts is None or not file.facts["bodies"]) and pattern.search(file.source):
+            if file.facts is not None and file.facts["bodies"]:
+                continue
+            named = methods is not None and methods.search(file.source) is not None
+            for package, pattern in patterns.items():
+                if not named and pattern is not None and (file.package == package or f'"{package}"'.encode() in file.source):
+                    named = pattern.search(file.source) is not None
+            if named:
                 self.project.facts(file, True)
 
     # -- patches that come from callers and fields -----------------------------------------------------------------
@@ -400,6 +411,10 @@ class GoFrontend:
         pairs = double_writes(func.body, walk.found)
         name = self.controllers.of_function(func)
         facts.functions.append(Function(func.file.path, func.qualified, func.line, int(func.ir[8]), "go", walk.events, sites, pairs, name))
+
+
+def _calls(before: bytes, names: set[str]) -> re.Pattern[bytes] | None:
+    return re.compile(before + rb"(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")[\[(]") if names else None
 
 
 def _decorates(func: Func, name: str, call: list[Any]) -> bool:

@@ -22,11 +22,24 @@ if TYPE_CHECKING:
     from fairlead.audit.cache import Cache
     from fairlead.audit.sources import Sources
 
-_CANDIDATE = re.compile(
-    rb"\.Status\(\)\s*\.|UpdateStatus\(|ApplyStatus\(|PatchStatus\(|MergeFrom|\.SubResource\(|ControllerManagedBy|CreateOr(?:Update|Patch)\("
-    rb"|(?:ResourceInterface|StatusWriter|SubResourceWriter)\b"
-    rb"|\.(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
-    rb"|[Pp]atch(?:er|Helper)\w*\.Patch\("
+# Looked for one by one: a search for plain bytes is many times faster than one pattern with all of them.
+_CERTAIN = (
+    b"UpdateStatus(",
+    b"ApplyStatus(",
+    b"PatchStatus(",
+    b"MergeFrom",
+    b".SubResource(",
+    b"ControllerManagedBy",
+    b"CreateOrUpdate(",
+    b"CreateOrPatch(",
+    b"ResourceInterface",
+    b"StatusWriter",
+    b"SubResourceWriter",
+)
+_POSSIBLE = (b".Status()", b".Update(", b".Patch(", b".Create(", b".Delete(", b".DeleteAllOf(", b".Apply(", b".DeleteCollection(")
+_CONFIRMED = re.compile(
+    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
+    rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\())"
 )
 _PARALLEL_FROM = 1_500_000
 _encode = msgspec.msgpack.Encoder().encode
@@ -47,7 +60,7 @@ def load(sources: Sources, cache: Cache, *, tests: bool, generated: bool, proces
 
     project = Project(files, sources.modules, on_demand)
     audited = {path for path, file in files.items() if (tests or path not in sources.tests) and (generated or not file.generated)}
-    candidates = [path for path in sorted(audited) if _CANDIDATE.search(files[path].source)]
+    candidates = [path for path in sorted(audited) if _can_matter(files[path].source)]
     missing: list[tuple[str, bytes]] = []
     for path in candidates:
         key = fingerprint(files[path].source, True)
@@ -61,6 +74,12 @@ def load(sources: Sources, cache: Cache, *, tests: bool, generated: bool, proces
         project.attach(files[path], _decode(stored))
     skipped = [Skipped(path, "does not parse in full: what could be read of it was") for path in candidates if _broken(files[path])]
     return project, audited, skipped
+
+
+def _can_matter(source: bytes) -> bool:
+    if any(word in source for word in _CERTAIN):
+        return True
+    return any(word in source for word in _POSSIBLE) and _CONFIRMED.search(source) is not None
 
 
 def _broken(file: GoFile) -> bool:
