@@ -101,7 +101,7 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Stored, bool]:
         return entry, True
     if how.resource_version is not None and meta.get("finalizers"):
         # The delete took the finalizers away and meant to hold the removal to the new resourceVersion, but never wrote one.
-        raise preconditions.failed(call, key, "ResourceVersion", "", meta["resourceVersion"], root="")
+        raise preconditions.failed(call, key, "ResourceVersion", "", meta["resourceVersion"])
     writing.removed(call, key, entry)
     return entry, True
 

@@ -23,11 +23,11 @@ _PLACES = {
 }
 
 
-def failed(call: Call, key: str, name: str, wanted: str, held: str, *, root: str = "/registry") -> statuses.Refusal:
-    """The 409. `name` is UID or ResourceVersion. An update spells the key in full, a delete leaves its root away."""
+def failed(call: Call, key: str, name: str, wanted: str, held: str) -> statuses.Refusal:
+    """The 409. `name` is UID or ResourceVersion."""
     kind = call.kind
     place = f"{kind.group}/{kind.plural}" if kind.custom else _PLACES.get(kind.key, kind.plural)
     text = f"Precondition failed: {name} in precondition: {wanted}, {name} in object meta: {held}"
-    where = f"Code: 4, Key: {root}/{place}/{key}, ResourceVersion: 0"
+    where = f"Code: 4, Key: /registry/{place}/{key}, ResourceVersion: 0"
     refusal = f"StorageError: invalid object, {where}, AdditionalErrorMsg: {text}"
     return statuses.conflict(kind.group, kind.plural, key.rpartition("/")[2], refusal)
