@@ -148,6 +148,8 @@ class ApiServer:
             if last is not None and not gone and holds(last):
                 return last
             for event, obj in self._changes(api_version, kind, name, namespace, last, left):
+                if event == "BOOKMARK":
+                    continue  # a version, not an object
                 last = obj
                 if event == "DELETED":
                     break
