@@ -90,6 +90,18 @@ async def test_an_error_that_is_no_conflict_surfaces_and_nothing_is_counted(stan
     ]
 
 
+async def test_what_a_failed_reconcile_wrote_is_counted_by_the_next_one(stand: Any) -> None:
+    """The error is on the server, so the gauge shows it, also after a restart of the process."""
+    told: list[Any] = []
+    broken = Component("web", condition="WebReady", resources=[ConfigMap({"metadata": {"name": "No"}})], metrics=Recording(told))
+    for _ in range(2):
+        with pytest.raises(Exception, match="No"):
+            await stand.reconcile(broken.reconcile)
+    assert [entry for entry in told if entry[0] == "condition"] == [
+        ("condition", "webapp", "WebApp", "app", "default", "WebReady", "False", "Error")
+    ]
+
+
 async def test_without_metrics_it_still_persists(stand: Any) -> None:
     """Nobody has to count."""
     await stand.reconcile(component(metrics=None).reconcile)

@@ -130,7 +130,7 @@ def test_a_preview_takes_data_that_only_a_cluster_has() -> None:
         ConfigMap({"metadata": {"name": "db"}}, read_only=True, extract={host: lambda live: "x"}),
         Secret({"metadata": {"name": "s"}}, mutations=[copy]),
     ])  # fmt: skip
-    assert component.preview(data={host: "pg"})[0]["stringData"] == {"host": "pg"}
+    assert component.preview(data={host: "pg"})[0]["data"] == {"host": "cGc="}
     assert not host.is_set
     with pytest.raises(FairleadError, match='Secret s needs data "db-host": give preview'):
         component.preview()

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.components import Component, ConfigMap, Deployment, Mutation, Service
+from fairlead.components import Component, ConfigMap, Deployment, Mutation, Secret, Service
 from fairlead.controllers.cache import Cache
 
 WEB = {
@@ -140,3 +140,12 @@ async def test_what_the_server_stores_otherwise_is_applied_each_time(stand: Any)
         versions.append((await stand.get("v1", "ConfigMap", "c"))["metadata"]["resourceVersion"])
     assert patches(stand) == 3 + 1
     assert len(set(versions)) == 1
+
+
+async def test_a_secrets_texts_are_owned_like_its_data(stand: Any) -> None:
+    """Nothing is sent for the same texts, and a key that is no longer desired goes."""
+    for texts in ({"a": "1", "b": "2"}, {"a": "1", "b": "2"}, {"a": "1"}):
+        secret = Secret({"metadata": {"name": "s"}, "data": {"c": "Mw=="}, "stringData": texts})
+        await stand.reconcile(Component("web", condition="WebReady", resources=[secret]).reconcile)
+    assert patches(stand) == 2
+    assert (await stand.get("v1", "Secret", "s"))["data"] == {"a": "MQ==", "c": "Mw=="}

@@ -68,6 +68,8 @@ class Component:
     async def reconcile(self, ctx: Place) -> float | None:
         """Converge and stage. Gives the seconds after which the grace period is over, for the reconcile to return."""
         data.clear(cell for resource in self.resources for cell in resource.yields)
+        if self.metrics is not None:
+            staging.recount(ctx, self.condition, self.metrics)
         try:
             await self._reconcile(ctx, Hands(ctx, self.name))
         except Exception as error:

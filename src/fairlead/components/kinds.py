@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+from typing import TYPE_CHECKING
+
 from .integrations import CronJob, HorizontalPodAutoscaler, Ingress, PersistentVolume, PersistentVolumeClaim, Service
 from .resource import Static
 from .workloads import DaemonSet, Deployment, Job, Pod, ReplicaSet, StatefulSet
+
+if TYPE_CHECKING:
+    from ..objects.tree import Json
 
 
 class ConfigMap(Static):
@@ -14,9 +20,19 @@ class ConfigMap(Static):
 
 
 class Secret(Static):
-    """v1 Secret."""
+    """v1 Secret. `stringData` is sent as `data`: the server would fold it in by itself, but then forget who owns which key, so that a
+    key which is no longer desired would stay for ever."""
 
     api_version, kind = "v1", "Secret"
+
+    def render(self, version: str | None) -> Json:
+        """The desired object after its mutations, with its texts encoded."""
+        obj = super().render(version)
+        texts = obj.pop("stringData", None) or {}
+        if texts:
+            encoded = {name: base64.b64encode(text.encode()).decode() for name, text in texts.items()}
+            obj["data"] = {**(obj.get("data") or {}), **encoded}
+        return obj
 
 
 class ServiceAccount(Static):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..controllers.clock import stamp
+from ..objects import conditions
 from ..objects.paths import Key, render
 from . import grace
 from .metrics import Owner
@@ -43,6 +44,14 @@ async def say(
     if before.reason is not health.reason or before.is_true is not is_true:
         way = f"{condition} went from {before.reason} to {health.reason}" + (f": {health.message}" if health.message else "")
         await ctx.event(health.reason.value, way, type="Normal" if is_true or health.reason.rank < _WORRYING else "Warning")
+
+
+def recount(ctx: Place, condition: str, metrics: Recorder) -> None:
+    """Count what the owner said when it was read: it is on the server, also where the reconcile that wrote it has failed, and after
+    a restart of this process."""
+    stored = conditions.get((ctx.snapshot.get("status") or {}).get("conditions") or [], condition)
+    if stored is not None:
+        metrics.condition(owner_of(ctx), condition, str(stored.get("status")), str(stored.get("reason")))
 
 
 #: From this rank on a condition that is not True is worth a warning.
