@@ -125,6 +125,10 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
     if plan.live is not None:
         done, snapshot = _judge(plan, plan.live, so_far)
         so_far.rebased = False
+    elif plan.strategy is Strategy.COMPARE and plan.pace.crowded:
+        yield Wait(plan.pace.hold(plan.seconds()))
+        done, snapshot = yield from _look(plan, snapshot, so_far)
+        so_far.rebased, so_far.by_version = False, True
     for attempt in range(plan.budget.tries):
         if done is not None:
             return done, None
@@ -146,9 +150,13 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
                 so_far.may_have_landed |= seen is Meaning.UNKNOWN
                 so_far.refusals += seen is Meaning.REFUSED
                 _raise_field_manager_conflict(plan, answer)
+                if so_far.by_version:  # wait first: a version that was read long ago is an old one
+                    yield Wait(pause)
+                    pause = 0.0
                 done, snapshot = yield from _look(plan, snapshot, so_far, missing=seen is Meaning.MISSING)
-        if done is None:
-            yield Wait(max(pause, answers.retry_after(so_far.last) or 0.0))
+        pause = max(pause, answers.retry_after(so_far.last) or 0.0)
+        if done is None and pause:
+            yield Wait(pause)
     if done is not None:
         return done, None
     raise spent(plan, so_far)

@@ -4,6 +4,9 @@ The server applies a patch again whenever another write came first, so with many
 rounds, and all of them get slower together. A writer whose answer took much longer than they usually do lets a random while pass
 before its next write of that object, twice as long each time, and goes on at once when answers are quick again: a few write at
 full speed at any time, the others wait their turn. A writer that writes now and then never waits.
+
+Where that is not enough, and answers take half a second and more, the object is *crowded*: then the writer reads it first and tests
+nothing but its version. Such a patch succeeds at once or is refused at once; it never joins the crowd inside the server.
 """
 
 from __future__ import annotations
@@ -13,6 +16,8 @@ import msgspec
 #: An answer is slow when it takes this many times the quickest one, and at least this long.
 SLOW = 3.0
 SHORTEST = 0.01
+#: From this pause on the object is crowded.
+CROWDED = 0.5
 #: A writer never holds back longer than this many times what its last answer took.
 PATIENCE = 4.0
 #: The quickest answer is believed a little less after each other one, so that a server that became slower is not taken for contended.
@@ -39,6 +44,11 @@ class Pace(msgspec.Struct):
     def hold(self, now: float) -> float:
         """Seconds to wait before the next write."""
         return max(0.0, self.not_before - now)
+
+    @property
+    def crowded(self) -> bool:
+        """Whether to read first, and to test the version only."""
+        return self.gap >= CROWDED
 
     def answered(self, took: float, now: float, chance: float) -> None:
         """Learn from an answer to a write; `chance` in [0, 1)."""
