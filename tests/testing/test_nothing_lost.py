@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 import fairlead
 from fairlead.testing.hazards.place import CRD, NEWER
+from fairlead.testing.pooled import RealBackend
+from fairlead.testing.server import ApiServer, EmbeddedBackend
 
 GADGET = {"apiVersion": NEWER, "kind": "Gadget", "metadata": {"name": "g", "namespace": "default"}, "spec": {"size": 1}}
+
+
+pytestmark = pytest.mark.xdist_group("fixture")
+
+
+@pytest.fixture(params=["embedded", "real"])
+def apiserver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiServer]:
+    """The plugin's fixture on each server in turn: the embedded one tells the checker itself, the real one through its audit log."""
+    backend: Any = (
+        EmbeddedBackend() if request.param == "embedded" else RealBackend(request.getfixturevalue("_fairlead_real_world"), tmp_path)
+    )
+    yield ApiServer(backend)
+    backend.close()
 
 
 def _race(apiserver: Any, strategy: Any) -> None:

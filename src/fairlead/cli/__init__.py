@@ -1,7 +1,7 @@
 """The command line: parsing, rendering, exit codes. 0 is clean, 1 means findings, 2 means that it could not run.
 
-`serve` and `demo` parse with argparse and import what they need when they run: a test server must not wait for a command line
-library. The other commands live in a typer application, which lists these two as well; `audit` and `rules` come from
+`serve`, `demo` and `check` parse with argparse and import what they need when they run: a test server must not wait for a command line
+library. The other commands live in a typer application, which lists these as well; `audit` and `rules` come from
 `fairlead.cli.audit` when its extra is installed.
 """
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     import typer
 
-_QUICK = ("serve", "demo")
+_QUICK = ("serve", "demo", "check")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -41,6 +41,10 @@ def _quick(command: str, arguments: list[str]) -> int:
         from .serve import run as serve
 
         return serve(arguments)
+    if command == "check":
+        from .check import run as check
+
+        return check(arguments)
     from .demo import run as demo
 
     return demo(arguments)
@@ -69,6 +73,10 @@ def application() -> typer.Typer:
     @app.command("demo", help="Show one lost update, end to end.", add_help_option=False)
     def demo() -> None:
         raise typer.Exit(_quick("demo", []))
+
+    @app.command("check", help="Find lost updates in the audit log of a kube-apiserver.", add_help_option=False)
+    def check() -> None:
+        raise typer.Exit(_quick("check", []))
 
     _register_audit(app)
     return app

@@ -1,6 +1,7 @@
 """What happened to objects, and what was lost on the way. PURE.
 
     records     commits, observations and refused attempts, as a server, a proxy or an explorer saw them
+    auditlog    records from the audit log of a kube-apiserver
     leaves      an object as a flat set of leaves, keyed lists entry by entry
     asserted    which leaves a request meant to write
     findings    what can be found

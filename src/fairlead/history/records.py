@@ -6,6 +6,7 @@ latter are recorded as attempts with `outcome="unchanged"`. The actor is who did
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import msgspec
@@ -78,3 +79,12 @@ class Attempt(msgspec.Struct, frozen=True):
 
 
 Record = Commit | Observation | Attempt
+
+#: What client-go makes of a program's name: platform and commit say nothing about who it is, a suffix does.
+_CLIENT_GO = re.compile(r"(\S+) \([^)]*\) kubernetes/[^/ ]+(?:/(\S+))?")
+
+
+def actor_of(agent: str) -> str:
+    """The actor behind a user agent: without what all parts of one program have in common."""
+    found = _CLIENT_GO.fullmatch(agent)
+    return agent if found is None else f"{found[1]} {found[2]}" if found[2] else found[1]

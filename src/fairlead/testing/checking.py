@@ -7,7 +7,6 @@ say which version it decided on (`x-fairlead-base`) and what it looked at (`x-fa
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -15,7 +14,7 @@ import msgspec
 from ..apiserver.recording import who
 from ..history.asserted import named_version
 from ..history.checker import Checker, Finding
-from ..history.records import Attempt, Commit, Identity, Observation
+from ..history.records import Attempt, Commit, Identity, Observation, actor_of
 from ..history.words import explain
 from ..objects.paths import parse
 
@@ -112,7 +111,7 @@ class Watchman:
         return [explain(finding) for finding in self.findings() if finding.is_loss]
 
     def _actor(self, call: Call) -> str:
-        actor = _name(who(call).actor)
+        actor = actor_of(who(call).actor)
         self.actors.add(actor)
         return actor
 
@@ -126,16 +125,6 @@ class Watchman:
         identity = Identity(_resource(call), metadata.get("namespace", ""), metadata["name"], metadata.get("uid", ""))
         self._identities[identity.resource, identity.namespace, identity.name] = identity
         return identity
-
-
-#: What client-go makes of a program's name: platform and commit say nothing about who it is, a suffix does.
-_CLIENT_GO = re.compile(r"(\S+) \([^)]*\) kubernetes/[^/ ]+(?:/(\S+))?")
-
-
-def _name(agent: str) -> str:
-    """The user agent without what all parts of one program have in common."""
-    found = _CLIENT_GO.fullmatch(agent)
-    return agent if found is None else f"{found[1]} {found[2]}" if found[2] else found[1]
 
 
 def _resource(call: Call) -> str:

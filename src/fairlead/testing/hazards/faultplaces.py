@@ -72,7 +72,7 @@ def on_real(
     """Through the proxy, which loses answers and fails on request; deaths happen to the writers themselves."""
     context = server.ssl_context()
     place = Place(lambda actor: HttpTransport(server.url, token=server.token, context=context, user_agent=actor))
-    _serve_crd(place)
+    serve_crd(place)
     made = [place.make(f"faults-{seed}-{index}") for index in range(objects)]
     names = [obj["metadata"]["name"] for obj in made]
     watching = _Watching(HttpTransport(server.url, token=server.token, context=context), made)
@@ -106,7 +106,8 @@ def _proxy_fault(dice: float, rates: Rates) -> int | str | None:
     return None
 
 
-def _serve_crd(place: Place) -> None:
+def serve_crd(place: Place) -> None:
+    """Creates the CRD unless it is there, and waits until it is served."""
     try:
         place.maker.get(CRD["apiVersion"], CRD["kind"], CRD["metadata"]["name"])
     except FairleadError:
