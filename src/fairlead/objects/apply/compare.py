@@ -9,6 +9,7 @@ container that is empty or null on both sides is compared as one value. Repeated
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..fieldset import EMPTY, Builder, FieldSet
@@ -46,7 +47,23 @@ def compare(old: Json, new: Json, type_: Type) -> Comparison:
     """What the new object changes."""
     walk = _Walk()
     walk.both(old, new, type_, ())
-    return _comparison(walk.removed.build(), walk.modified.build(), walk.added.build())
+    return _comparison(walk.removed.build(), _modified(tuple(walk.modified)), walk.added.build())
+
+
+def _modified(ways: tuple[_Way, ...]) -> FieldSet:
+    """The set of these paths. Writers change the same few fields over and over: those sets are made once."""
+    return _few(ways) if 0 < len(ways) <= _FEW else _made(ways)
+
+
+def _made(ways: tuple[_Way, ...]) -> FieldSet:
+    builder = Builder()
+    for way in ways:
+        builder.add(way)
+    return builder.build()
+
+
+_FEW = 16
+_few = lru_cache(maxsize=1024)(_made)
 
 
 def _comparison(removed: FieldSet, modified: FieldSet, added: FieldSet) -> Comparison:
@@ -127,7 +144,8 @@ class _Walk:
     """The walk over two trees at once."""
 
     def __init__(self) -> None:
-        self.removed, self.modified, self.added = Builder(), Builder(), Builder()
+        self.removed, self.added = Builder(), Builder()
+        self.modified: list[_Way] = []
 
     def both(self, old: Json, new: Json, type_: Type, way: _Way) -> None:
         """Two values under one path, neither absent."""
@@ -160,7 +178,7 @@ class _Walk:
 
     def _leaf(self, old: Json, new: Json, way: _Way) -> None:
         if not equal(old, new):
-            self.modified.add(way)
+            self.modified.append(way)
 
     def _members(self, old: dict[str, Json], new: dict[str, Json], map_: MapType, way: _Way) -> None:
         fields, element = map_.fields, map_.element
@@ -171,7 +189,7 @@ class _Walk:
             type_ = fields.get(name) or element or _never(name)
             if type(value) is str and type(before) is str and type_.scalar:  # most leaves are texts
                 if value != before:
-                    self.modified.add((*way, "f:" + name))
+                    self.modified.append((*way, "f:" + name))
             elif before is ABSENT:
                 self.added.graft((*way, "f:" + name), whole(value, type_))
             else:
@@ -195,7 +213,7 @@ class _Walk:
                 self._item(lefts, rights, list_, (*way, step))
             elif len(lefts) >= 2 and len(rights) >= 2:
                 if not equal(list(lefts), list(rights)):
-                    self.modified.add((*way, step))
+                    self.modified.append((*way, step))
             elif len(lefts) >= 2:  # duplicates before, not any more
                 if rights:
                     self.added.graft((*way, step), whole(rights[0], list_.element))

@@ -69,13 +69,16 @@ class Managed:
 
     __slots__ = ("_encoded", "entries", "known", "settled")
 
-    def __init__(self, entries: Mapping[Owner, Entry], settled: Type | None = None, known: Json = ABSENT) -> None:
+    def __init__(
+        self, entries: Mapping[Owner, Entry], settled: Type | None = None, known: Json = ABSENT, like: Managed | None = None
+    ) -> None:
         self.entries = entries
         #: The type under which every entry is known to be spelled as the schema demands.
         self.settled = settled
         #: A tree that is known to conform to that type.
         self.known = known
-        self._encoded: list[Json] | None = None
+        # Within a second a writer that changes what it owns leaves its entry as it was.
+        self._encoded: list[Json] | None = like._encoded if like is not None and like.entries == entries else None
 
     @classmethod
     def decode(cls, encoded: Json) -> Managed:

@@ -227,7 +227,7 @@ def _updated(world: World, before: Json, after: Json, managed: Managed, who: Own
     if mine:
         held = rest[who].fields if who in rest else EMPTY
         rest[who] = Entry(world.api_version, (held.difference(comparison.removed) if keeps_all else held).union(mine), time)
-    return Managed(rest, settled=world.type, known=after)
+    return Managed(rest, settled=world.type, known=after, like=managed)
 
 
 def _reconciled(world: World, live: Json, managed: Managed) -> dict[Owner, Entry]:
