@@ -57,9 +57,9 @@ def server(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     backend.close()
 
 
-def load(example: str) -> Any:
-    """The example's main.py."""
-    spec = importlib.util.spec_from_file_location(f"{example}_on_servers", EXAMPLES / example / "main.py")
+def load(example: str, module_name: str = "main") -> Any:
+    """A module of the example."""
+    spec = importlib.util.spec_from_file_location(f"{example}_{module_name}_on_servers", EXAMPLES / example / f"{module_name}.py")
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
@@ -153,3 +153,97 @@ async def test_the_plan_executor(server: ApiServer) -> None:
         found = sorted(str(obj["data"]) for obj in made if obj["metadata"]["name"].startswith("n-"))
         assert found == ["{'drained': 'n'}", "{'installed': '1'}", "{'installed': '2'}"]
         assert refused(server)[before:] == []
+
+
+# -- the history, on both servers
+
+
+def test_the_first_version_loses_a_write_that_was_answered(server: ApiServer) -> None:
+    """The owner's unlocked patch over an acknowledged PUT: 200, 200, and the entry is gone."""
+    before = load("reference_owner", "before")
+    server.apply(EXAMPLES / "reference_owner" / "crds.yaml")
+    make(server, "auth.example.io/v1", "AuthConfig", "sso", issuer="https://sso.example.io")
+    workload, owner = before.Workload(server.client, "Server", "a", "sso"), before.Owner(server.client, "sso")
+    owner.read()
+    workload.read()
+    assert workload.append()
+    assert _listed(server.get("auth.example.io/v1", "AuthConfig", "sso")) == [("Server", "a")]
+    owner.patch([])
+    assert _listed(server.get("auth.example.io/v1", "AuthConfig", "sso")) == []
+
+
+# -- a crash, or a foreign write, at each request
+
+
+class Meddled:
+    """A way to the server that does something before the n-th request that is no watch: hang for ever, or let somebody else write."""
+
+    def __init__(self, client: AsyncClient, number: int, meddle: Callable[[], Any] | None) -> None:
+        self._inner = client.transport
+        self._left = number
+        self._meddle = meddle
+        self.struck = asyncio.Event()
+
+    async def send(self, request: Request, /, timeout: float | None = None) -> Answer:
+        """As ever, but for one."""
+        self._left -= 1
+        if self._left == -1:
+            self.struck.set()
+            if self._meddle is None:
+                await self._inner.send(request, timeout)  # done, and never heard of again
+                await asyncio.Event().wait()
+            else:
+                await asyncio.to_thread(self._meddle)
+        return await self._inner.send(request, timeout)
+
+    async def stream(self, request: Request, /, timeout: float | None = None) -> AsyncIterator[bytes]:
+        """As ever."""
+        async for line in self._inner.stream(request, timeout):
+            yield line
+
+
+NODE = ("nodes.example.io/v1", "ChainNode")
+
+
+async def provisioned(server: ApiServer, name: str, transport: Any, replace_with: AsyncClient | None) -> Any:
+    """One node brought up by an operator that is meddled with; with a second client, by the process that follows the first."""
+    manager = Manager(*load("plan_executor").controllers(), client=AsyncClient(transport), events=False)
+    task = asyncio.ensure_future(manager.serve())
+    await asyncio.to_thread(server.apply, {"apiVersion": NODE[0], "kind": NODE[1], "metadata": {"name": name}, "spec": {"version": "1"}})
+    if replace_with is not None:
+        await asyncio.wait_for(transport.struck.wait(), WAIT)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        manager = Manager(*load("plan_executor").controllers(), client=replace_with, events=False)
+        task = asyncio.ensure_future(manager.serve())
+    last = await until(server, NODE, name, lambda obj: (obj.get("status") or {}).get("phase") == "Running")
+    manager.stop()
+    await task
+    return last
+
+
+async def test_a_plan_survives_a_crash_at_each_request(server: ApiServer) -> None:
+    """Requests of one node from its discovery to its end; each time the next process ends the same plan."""
+    await asyncio.to_thread(server.apply, EXAMPLES / "plan_executor" / "crds.yaml")
+    async with connect_async(server.kubeconfig) as client:
+        for number in range(4, 9):
+            last = await provisioned(server, f"n{number}", Meddled(client, number, None), client)
+            assert "plan" not in last["status"], number
+        made = [obj["metadata"]["name"] for obj in await client.list("v1", "ConfigMap", "default")]
+    assert [sum(name.startswith(f"n{number}-") for name in made) for number in range(4, 9)] == [1] * 5
+
+
+async def test_a_plan_survives_a_foreign_writer_at_each_request(server: ApiServer) -> None:
+    """A reporter's condition is there at the end, whenever it was written."""
+    await asyncio.to_thread(server.apply, EXAMPLES / "plan_executor" / "crds.yaml")
+
+    def report(name: str) -> None:
+        probed = {"type": "Probed", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        metadata = {"name": name, "namespace": "default"}
+        part = {"apiVersion": NODE[0], "kind": NODE[1], "metadata": metadata, "status": {"conditions": [probed]}}
+        server.client.patch(part, part, type="apply", subresource="status", field_manager="reporter")
+
+    async with connect_async(server.kubeconfig) as client:
+        for number in range(4, 9):
+            last = await provisioned(server, f"m{number}", Meddled(client, number, lambda number=number: report(f"m{number}")), None)
+            assert {condition["type"] for condition in last["status"]["conditions"]} == {"Ready", "Probed"}, number
