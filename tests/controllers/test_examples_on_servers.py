@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -245,5 +246,5 @@ async def test_a_plan_survives_a_foreign_writer_at_each_request(server: ApiServe
 
     async with connect_async(server.kubeconfig) as client:
         for number in range(4, 9):
-            last = await provisioned(server, f"m{number}", Meddled(client, number, lambda number=number: report(f"m{number}")), None)
+            last = await provisioned(server, f"m{number}", Meddled(client, number, partial(report, f"m{number}")), None)
             assert {condition["type"] for condition in last["status"]["conditions"]} == {"Ready", "Probed"}, number
