@@ -93,6 +93,14 @@ def test_two_trees_are_the_same_exactly_when_nothing_differs(left: Json, right: 
     assert tree.same(left, tree.thaw(left))
 
 
+def test_entries_are_paired_by_place_or_with_themselves() -> None:
+    """Lists of one length are compared place by place; otherwise an entry is looked for wherever it stands."""
+    a, b, c = {"a": 1}, {"b": 1}, {"c": 1}
+    assert list(tree.counterparts([c, b], [a, b])) == [a, b]
+    assert list(tree.counterparts([b, c], [a, b, {}])) == [b, ABSENT]
+    assert list(tree.counterparts([a], ABSENT)) == [ABSENT]
+
+
 def test_a_thawed_tree_shares_no_container() -> None:
     """Whoever got the copy may change it."""
     old: Json = {"a": [{}]}

@@ -72,6 +72,15 @@ def test_time_moves_only_with_a_change() -> None:
     assert shown(changed) == [("m1", "v1", at(3), ".spec .spec.a")]
 
 
+def test_owners_that_stay_as_they_were_are_encoded_once() -> None:
+    """A writer that changes its own field within a second leaves the very same managedFields; a second later it does not."""
+    live, managed = created(a="1")
+    encoded = managed.encode()
+    assert write(live, obj(a="2"), managed, "m1", 1).encode() is encoded
+    later = write(live, obj(a="2"), managed, "m1", 2).encode()
+    assert [entry["time"] for entry in encoded + later] == [at(1), at(2)]
+
+
 def test_entries_are_sorted_by_operation_then_time_then_name() -> None:
     """Appliers come first, then the older entry, then the name."""
     live, managed = created("z", a="1")

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.objects.schema import default, listtypes, parse, prune, validate
+from fairlead.objects.schema import coerce, default, listtypes, parse, prune, validate
+from fairlead.objects.tree import replaced, thaw
 
 SCHEMA = parse.parse_schema(
     {
@@ -117,3 +118,61 @@ def test_an_old_duplicate_switches_the_check_off_for_every_list() -> None:
     once = {"status": {"conditions": [{"type": "A"}]}}
     assert texts(listtypes.duplicates_introduced(twice, once, SCHEMA)) == ['status.conditions[1]: Duplicate value: {"type":"A"}']
     assert listtypes.duplicates_introduced({**twice, "spec": {}}, twice, SCHEMA) == []
+
+
+DECODED = parse.parse_schema(
+    {
+        "type": "object",
+        "properties": {
+            "metadata": {"type": "object", "properties": {"name": {"type": "string"}}},
+            "spec": {
+                "type": "object",
+                "properties": {
+                    "text": {"type": "string"},
+                    "maybe": {"type": "string", "nullable": True},
+                    "any": {"type": "object", "x-kubernetes-preserve-unknown-fields": True, "properties": {"known": {"type": "string"}}},
+                    "map": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "list": {
+                        "type": "array",
+                        "items": {"type": "object", "properties": {"n": {"type": "string"}, "d": {"type": "string", "default": "x"}}},
+                    },
+                },
+            },
+        },
+    }
+)
+CLEAN = {
+    "apiVersion": "x.io/v1",
+    "kind": "X",
+    "metadata": {"name": "x"},
+    "spec": {
+        "text": "t", "maybe": None, "any": {"free": None}, "map": {"a": "b"}, "list": [{"n": str(n), "d": "y"} for n in range(4)],
+    },
+}  # fmt: skip
+ENTRIES = CLEAN["spec"]["list"]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    ("location", "value"),
+    {
+        "a null where none may stand": (["spec", "text"], None),
+        "a null that may stand": (["spec", "maybe"], None),
+        "a null in a map": (["spec", "map", "c"], None),
+        "a null among preserved fields": (["spec", "any"], {"free": None, "known": None}),
+        "a null in an entry": (["spec", "list", 1], {"n": None}),
+        "metadata without its name": (["metadata"], {"name": None}),
+        "no metadata": (["metadata"], None),
+        "an unknown member": (["spec", "other"], {"x": 1}),
+        "an unknown member of an entry": (["spec", "list", 2], {**ENTRIES[2], "other": 1}),
+        "entries that moved up": (["spec", "list"], [*ENTRIES[1:], {"n": None, "z": 1}]),
+        "entries that changed places": (["spec", "list"], [ENTRIES[1], ENTRIES[0], {"z": 1}, ENTRIES[3]]),
+        "no entries": (["spec", "list"], []),
+    }.values(),
+)
+def test_a_change_is_read_as_the_whole_object_would_be(location: list[str | int], value: Any) -> None:
+    """What is shared with an object that was read before may be skipped, and that shows nowhere."""
+    changed = replaced(CLEAN, location, value)
+    whole, unknown = coerce.decode(thaw(changed), DECODED)
+    part, unknown_too = coerce.decode(changed, DECODED, clean=CLEAN)
+    assert (part, unknown_too) == (whole, unknown)
+    assert default.default(part, DECODED, clean=CLEAN) == default.default(whole, DECODED)
