@@ -61,3 +61,18 @@ def test_a_helper_carries_the_verdict_of_what_it_does() -> None:
     site = next(site for site in report.facts.sites if site.function == "GadgetReconciler.generic")
     assert (str(site.verb), site.way, site.helper, str(site.verdict)) == ("helper", "merge-patch", "MutateAndPatchStatus", "fix")
     assert "FL002" in site.rules
+
+
+def test_two_controllers_and_one_config_are_seen_as_the_hazard_they_are() -> None:
+    """A workload appends itself to a list by PUT, beside the owner's unlocked patch of conditions through a generic helper."""
+    report = audit([str(PROJECT.parent / "go_references")], Config(cache=False))
+    said = {finding.code: finding.writers[:2] for finding in report.findings}
+    assert said == {
+        "FL001": ("WorkloadReconciler", "ConfigReconciler"),
+        "FL002": ("ConfigReconciler",),
+        "FL003": ("ConfigReconciler", "WorkloadReconciler"),
+        "FL004": ("WorkloadReconciler", "ConfigReconciler"),
+        "FL012": (),
+    }
+    writers = {writer: sorted({name for site in sites for name in site.fields}) for writer, sites in report.matrix["Config"].items()}
+    assert writers == {"ConfigReconciler": ["conditions"], "WorkloadReconciler": ["references"]}

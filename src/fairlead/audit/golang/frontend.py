@@ -324,6 +324,7 @@ class GoFrontend:
                         site.effective, site.base = str(chief.way), chief.base
                         site.through = chief.through or chief.helper
                         site.target = chief.target
+                        site.fields, site.lists = site.fields or chief.fields, site.lists or chief.lists
                         called.add(site.callee_key)
         for key in called:
             func = self.wrappers[key].func
@@ -432,7 +433,11 @@ def _fill(site: Site, walk: Walk) -> None:
     parts_changed: set[str] = set()
     subject = site.subject
     for event in walk.events:
-        if event.what != "mutate" or not event.path or not (event.subject == subject or _same_root(event.subject, subject)):
+        if event.what != "mutate" or not event.path:
+            continue
+        # A closure that a helper is given changes its own parameter: that is the object too.
+        given = str(site.verb) == "helper" and site.line <= event.line <= site.end_line
+        if not (given or event.subject == subject or _same_root(event.subject, subject)):
             continue
         first, _, rest = event.path.partition(".")
         parts_changed.add(first)
