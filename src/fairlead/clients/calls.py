@@ -41,6 +41,18 @@ class Resource(msgspec.Struct, frozen=True):
         return "/".join(parts)
 
 
+class Page(msgspec.Struct):
+    """A part of a list; its objects are not decoded yet."""
+
+    apiVersion: str | None = None
+    kind: str = ""
+    metadata: dict[str, Any] | None = None
+    items: list[msgspec.Raw] | None = None
+
+
+_decoded = msgspec.json.Decoder(Page).decode
+
+
 class Calls:
     """Builds the calls; remembers what the server serves."""
 
@@ -71,9 +83,14 @@ class Calls:
         return checked((yield self._request("GET", resource.path(_namespace(resource, namespace, kind), name))))
 
     def list(
-        self, api_version: str, kind: str, namespace: str | None, labels: str | None, fields: str | None, limit: int
-    ) -> Call[tuple[list[Json], str]]:
-        """Every object, page by page, and the version of the list. A list that expires on the way starts again."""
+        self, api_version: str, kind: str, namespace: str | None, labels: str | None, fields: str | None, limit: int,
+        each: Callable[[Json], Json] | None = None,
+    ) -> Call[tuple[list[Json], str]]:  # fmt: skip
+        """Every object, page by page, and the version of the list. A list that expires on the way starts again.
+
+        `each` makes of an object what is kept of it. Objects are decoded one by one, so that what one does not keep has made room
+        for the next: in one go the holes would stay for as long as the list.
+        """
         resource = yield from self.resource(api_version, kind)
         items: list[Json] = []
         query = _query(labelSelector=labels, fieldSelector=fields, limit=str(limit) if limit else None)
@@ -83,10 +100,14 @@ class Calls:
             if page.status == 410 and token:
                 items, token = [], ""
                 continue
-            document = checked(page)
-            given = {"apiVersion": document.get("apiVersion"), "kind": str(document.get("kind", "")).removesuffix("List")}
-            items += [{**given, **item} for item in document.get("items") or []]
-            metadata = document.get("metadata") or {}
+            if page.status >= 400:
+                checked(page)
+            document = _decoded(page.body)
+            given = {"apiVersion": document.apiVersion, "kind": document.kind.removesuffix("List")}
+            for raw in document.items or ():
+                item = {**given, **msgspec.json.decode(raw)}
+                items.append(each(item) if each is not None else item)
+            metadata = document.metadata or {}
             token = metadata.get("continue") or ""
             if not token:
                 return items, metadata.get("resourceVersion") or ""

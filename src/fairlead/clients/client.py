@@ -14,7 +14,7 @@ from .given import plain_object
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import AsyncIterator, Iterator
+    from collections.abc import AsyncIterator, Callable, Iterator
 
     from ..objects.tree import Json
     from ..wire import AsyncTransport, Transport
@@ -129,10 +129,10 @@ class AsyncClient:
 
     async def snapshot(
         self, api_version: str, kind: str, namespace: str | None = None, labels: str | None = None, fields: str | None = None,
-        limit: int = PAGE,
+        limit: int = PAGE, each: Callable[[Json], Json] | None = None,
     ) -> tuple[builtins.list[Json], str]:  # fmt: skip
-        """The same with the resourceVersion of the list, from which a watch goes on."""
-        return await self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit))
+        """The same with the resourceVersion of the list, from which a watch goes on. `each` makes of an object what is kept of it."""
+        return await self._run(self._calls.list(api_version, kind, namespace, labels, fields, limit, each))
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """Where the kind lives on the server: its path, and whether in namespaces. NotFound where it is not served."""

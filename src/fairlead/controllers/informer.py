@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import sys
 from contextlib import aclosing
 from typing import TYPE_CHECKING
 
@@ -103,10 +104,10 @@ class Informer:
         return self._fruitful or self._clock.now() - began >= EARLY
 
     async def _list(self) -> None:
-        objects, version = await self._client.snapshot(self.api_version, self.kind, self.namespace)
+        objects, version = await self._client.snapshot(self.api_version, self.kind, self.namespace, each=_slim)
         known = {key: self.cache.witnessed(key) for key in map(key_of, objects)}
         first = not self.synced.is_set()
-        gone = self.cache.replace_all(map(_slim, objects), self.namespace, int(version) if version.isdigit() else -1)
+        gone = self.cache.replace_all(objects, self.namespace, int(version) if version.isdigit() else -1)
         for obj in gone:
             self._tell(GONE, obj, obj)
         for obj in objects:
@@ -161,7 +162,11 @@ class Informer:
 
 def _slim(obj: Json) -> Json:
     """Without managedFields, often the larger half: nobody decides on them, and the writer reads them live when it must name somebody."""
-    obj["metadata"].pop("managedFields", None)  # fresh from the wire, nobody else's yet
+    metadata = obj["metadata"]  # fresh from the wire, nobody else's yet
+    metadata.pop("managedFields", None)
+    for place, name in ((obj, "apiVersion"), (obj, "kind"), (metadata, "namespace")):
+        if name in place:
+            place[name] = sys.intern(place[name])  # the same in all of them, and kept once
     return obj
 
 
