@@ -42,7 +42,8 @@ def gadget(turn: int = 0) -> dict[str, Any]:
         }
         for i in range(8)
     ]  # fmt: skip
-    owned = {"f:status": {"f:conditions": {f'k:{{"type":"Condition{i}"}}': {".": {}, "f:status": {}, "f:reason": {}} for i in range(8)}}}
+    entries = {f'k:{{"type":"Condition{i}"}}': {".": {}, "f:status": {}, "f:reason": {}} for i in range(8)}
+    owned: Any = {"f:status": {"f:conditions": entries}}
     managed = [
         {"manager": f"m{i}", "operation": "Update", "apiVersion": "example.io/v1", "time": TIME, "fieldsV1": owned}
         for i in range(3)
@@ -166,7 +167,8 @@ def run() -> dict[str, Any]:
         "deepcopy + jsonpatch": deepcopy_and_jsonpatch(),
         "kopf": kopf_patch(),
     }
-    return {"bytes": len(msgspec.json.encode(obj)), "cpu": in_turns(contenders, rounds=60, each=20, clock=time.process_time), "imports": imports()}
+    cpu = in_turns(contenders, rounds=60, each=20, clock=time.process_time)
+    return {"bytes": len(msgspec.json.encode(obj)), "cpu": cpu, "imports": imports()}
 
 
 def render() -> str:
@@ -182,8 +184,8 @@ def render() -> str:
         [
             "## CPU per flush",
             f"One session on an object of {result['bytes'] / 1000:.1f} KB with 8 conditions, without I/O, in CPU time: a scalar, "
-            "observedGeneration and one condition (or all eight) are staged; nothing changes, or one message does (then the patch is compiled, "
-            "and the answer decoded and remembered).",
+            "observedGeneration and one condition (or all eight) are staged; nothing changes, or one message does (then the patch is "
+            "compiled, and the answer decoded and remembered).",
             table(["what", "median", "of a deepcopy", "goal"], rows),
             f"`import fairlead` takes {shown(first)} more than `import msgspec` (goal: at most 10 ms), with both writers {shown(writers)}.",
         ]

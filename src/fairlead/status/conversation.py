@@ -3,7 +3,8 @@
 Theory of operation. A write starts from a *snapshot*: the newest version the writer knows. Its intents are compiled against the
 snapshot into one request. The answer has one of seven meanings (`answers`). Stored ends it. Refused and unknown lead to a read
 of the live object, and the live object to one of four verdicts (`decide`): gone and converged end it, a conflict is raised, and
-again makes the live object the snapshot of the next try, after a wait.
+again makes the live object the snapshot of the next try, after a wait. How long answers take is watched (`pacing`): where an object
+is contended a write is held back, and in a crowd it reads first and tests the version only.
 
     state      event       next
     -----      -----       ----
@@ -66,6 +67,10 @@ TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("PAUSE", "waited", "TRY", ""),
     ("PAUSE", "spent", "FAIL", "Unavailable, with the last answer"),
 )
+
+
+#: In a crowd the pauses begin where they would otherwise be after so many tries.
+CROWD_HEAD_START = 5
 
 
 class Budget(msgspec.Struct, frozen=True):
@@ -150,8 +155,8 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
                 so_far.may_have_landed |= seen is Meaning.UNKNOWN
                 so_far.refusals += seen is Meaning.REFUSED
                 _raise_field_manager_conflict(plan, answer)
-                if so_far.by_version:  # wait first: a version that was read long ago is an old one
-                    yield Wait(pause)
+                if so_far.by_version:  # wait first, and longer: a version that was read long ago is an old one
+                    yield Wait(plan.budget.pause(attempt + CROWD_HEAD_START, plan.chance()))
                     pause = 0.0
                 done, snapshot = yield from _look(plan, snapshot, so_far, missing=seen is Meaning.MISSING)
         pause = max(pause, answers.retry_after(so_far.last) or 0.0)
@@ -203,7 +208,9 @@ def request(plan: Plan, body: Body) -> Request:
 
 def _look(plan: Plan, snapshot: Json, so_far: Progress, missing: bool = False) -> Conversation[tuple[Outcome | None, Json]]:
     """Read the live object and decide: an outcome, or the snapshot for the next try."""
+    began = plan.seconds()
     answer = yield Send(Request(method="GET", path=plan.resource.path(plan.target), headers={"accept": "application/json"}))
+    plan.pace.tempo.heard(plan.seconds() - began)
     so_far.requests += 1
     if not isinstance(answer, Lost) and answer.status == 404:
         return Outcome(Kind.GONE, None, so_far.requests), snapshot
