@@ -175,4 +175,5 @@ def test_a_change_is_read_as_the_whole_object_would_be(location: list[str | int]
     whole, unknown = coerce.decode(thaw(changed), DECODED)
     part, unknown_too = coerce.decode(changed, DECODED, clean=CLEAN)
     assert (part, unknown_too) == (whole, unknown)
+    assert default.drop_nulls(part, DECODED) is part
     assert default.default(part, DECODED, clean=CLEAN) == default.default(whole, DECODED)
