@@ -150,25 +150,23 @@ CLEAN = {
     },
 }  # fmt: skip
 ENTRIES = CLEAN["spec"]["list"]  # type: ignore[index]
+CHANGES: dict[str, tuple[list[str | int], Any]] = {
+    "a null where none may stand": (["spec", "text"], None),
+    "a null that may stand": (["spec", "maybe"], None),
+    "a null in a map": (["spec", "map", "c"], None),
+    "a null among preserved fields": (["spec", "any"], {"free": None, "known": None}),
+    "a null in an entry": (["spec", "list", 1], {"n": None}),
+    "metadata without its name": (["metadata"], {"name": None}),
+    "no metadata": (["metadata"], None),
+    "an unknown member": (["spec", "other"], {"x": 1}),
+    "an unknown member of an entry": (["spec", "list", 2], {**ENTRIES[2], "other": 1}),
+    "entries that moved up": (["spec", "list"], [*ENTRIES[1:], {"n": None, "z": 1}]),
+    "entries that changed places": (["spec", "list"], [ENTRIES[1], ENTRIES[0], {"z": 1}, ENTRIES[3]]),
+    "no entries": (["spec", "list"], []),
+}
 
 
-@pytest.mark.parametrize(
-    ("location", "value"),
-    {
-        "a null where none may stand": (["spec", "text"], None),
-        "a null that may stand": (["spec", "maybe"], None),
-        "a null in a map": (["spec", "map", "c"], None),
-        "a null among preserved fields": (["spec", "any"], {"free": None, "known": None}),
-        "a null in an entry": (["spec", "list", 1], {"n": None}),
-        "metadata without its name": (["metadata"], {"name": None}),
-        "no metadata": (["metadata"], None),
-        "an unknown member": (["spec", "other"], {"x": 1}),
-        "an unknown member of an entry": (["spec", "list", 2], {**ENTRIES[2], "other": 1}),
-        "entries that moved up": (["spec", "list"], [*ENTRIES[1:], {"n": None, "z": 1}]),
-        "entries that changed places": (["spec", "list"], [ENTRIES[1], ENTRIES[0], {"z": 1}, ENTRIES[3]]),
-        "no entries": (["spec", "list"], []),
-    }.values(),
-)
+@pytest.mark.parametrize(("location", "value"), CHANGES.values(), ids=CHANGES)
 def test_a_change_is_read_as_the_whole_object_would_be(location: list[str | int], value: Any) -> None:
     """What is shared with an object that was read before may be skipped, and that shows nowhere."""
     changed = replaced(CLEAN, location, value)
