@@ -42,7 +42,7 @@ def gadget(turn: int = 0) -> dict[str, Any]:
         }
         for i in range(8)
     ]  # fmt: skip
-    entries = {f'k:{{"type":"Condition{i}"}}': {".": {}, "f:status": {}, "f:reason": {}} for i in range(8)}
+    entries: Any = {f'k:{{"type":"Condition{i}"}}': {".": {}, "f:status": {}, "f:reason": {}} for i in range(8)}
     owned: Any = {"f:status": {"f:conditions": entries}}
     managed = [
         {"manager": f"m{i}", "operation": "Update", "apiVersion": "example.io/v1", "time": TIME, "fieldsV1": owned}

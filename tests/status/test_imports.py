@@ -38,4 +38,4 @@ def test_a_name_that_fairlead_does_not_have_is_named() -> None:
     import fairlead
 
     with pytest.raises(AttributeError, match="module 'fairlead' has no attribute 'Nonsense'"):
-        fairlead.Nonsense  # noqa: B018
+        fairlead.Nonsense

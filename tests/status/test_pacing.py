@@ -112,7 +112,7 @@ def test_after_a_slow_answer_the_next_write_waits_its_turn() -> None:
 
 def test_in_a_crowd_the_version_is_read_and_tested() -> None:
     """Refused at once or stored at once, never queued inside the server; each new try waits first, then reads."""
-    server = Slow((0.8, 200), (0.0, 422), (0.0, 200))
+    server = Slow((1.2, 200), (0.0, 422), (0.0, 200))
     write(server, 2)
-    assert server.asked == ["PATCH", "wait 0.80", "GET", "PATCH", "wait 0.14", "GET", "PATCH"]
+    assert server.asked == ["PATCH", "wait 1.20", "GET", "PATCH", "wait 0.14", "GET", "PATCH"]
     assert [step["path"] for step in server.bodies[2]] == ["/metadata/uid", "/metadata/resourceVersion", "/status/phase"]

@@ -5,7 +5,7 @@ rounds, and all of them get slower together. A writer whose answer took much lon
 before its next write of that object, twice as long each time, and goes on at once when answers are quick again: a few write at
 full speed at any time, the others wait their turn. A writer that writes now and then never waits.
 
-Where that is not enough, and answers take half a second and more, the object is *crowded*: then the writer reads it first and tests
+Where that is not enough, and answers take a second and more, the object is *crowded*: then the writer reads it first and tests
 nothing but its version. Such a patch succeeds at once or is refused at once; it never joins the crowd inside the server.
 """
 
@@ -16,8 +16,9 @@ import msgspec
 #: An answer is slow when it takes this many times the quickest one, and at least this long.
 SLOW = 3.0
 SHORTEST = 0.01
-#: From this pause on the object is crowded.
-CROWDED = 0.5
+#: From a pause of this many of the quickest answers on, and at least so long, the object is crowded.
+CROWD = 50.0
+CROWDED = 1.0
 #: A writer never holds back longer than this many times what its last answer took.
 PATIENCE = 4.0
 #: The quickest answer is believed a little less after each other one, so that a server that became slower is not taken for contended.
@@ -48,7 +49,7 @@ class Pace(msgspec.Struct):
     @property
     def crowded(self) -> bool:
         """Whether to read first, and to test the version only."""
-        return self.gap >= CROWDED
+        return self.gap >= max(CROWDED, CROWD * self.tempo.quickest)
 
     def answered(self, took: float, now: float, chance: float) -> None:
         """Learn from an answer to a write; `chance` in [0, 1)."""
