@@ -127,7 +127,9 @@ class Stand:
         if self.writer is None:
             claims = {f"{self.kind}.example.io": self.claims} if self.claims else None
             now = lambda: stamp(self.clock.today())  # noqa: E731
-            self.writer = AsyncStatusWriter(self.writes, field_manager="operator", claims=claims, now=now, sleep=self.clock.sleep)
+            self.writer = AsyncStatusWriter(
+                self.writes, field_manager="operator", claims=claims, registry=self.registry, now=now, sleep=self.clock.sleep
+            )
         obj = obj or await self.owner()
         session = self.writer.session(obj)
         result = None
@@ -286,3 +288,15 @@ async def run() -> AsyncIterator[Callable[[str], Awaitable[Operator]]]:
     yield start
     for operator in started:
         await operator.stop()
+
+
+@pytest.fixture
+def fresh() -> Callable[[], Awaitable[Stand]]:
+    """Makes any number of stands, each with a namespaced owner `app`."""
+
+    async def make() -> Stand:
+        made = Stand()
+        await made.begin()
+        return made
+
+    return make

@@ -110,9 +110,9 @@ def test_a_mutation_for_versions_needs_a_version() -> None:
 def test_a_resource_has_to_say_what_it_is() -> None:
     """Kind, apiVersion and name; and a ready-made kind is not another one."""
     assert problems(Static({"metadata": {}})) == (
-        "None : expected apiVersion, got none",
-        "None : expected kind, got none",
-        "None : expected metadata.name, got none",
+        "an object without a name: expected apiVersion, got none",
+        "an object without a name: expected kind, got none",
+        "an object without a name: expected metadata.name, got none",
     )
     assert problems(ConfigMap({"kind": "Secret", **named()})) == ("Secret a: expected a ConfigMap of v1, got a Secret of v1",)
 

@@ -151,6 +151,14 @@ async def test_cells_are_private_to_the_reconcile_that_fills_them() -> None:
         host.value
 
 
+def test_a_cell_has_a_name_and_a_plain_type() -> None:
+    """What could not be checked is refused when the cell is made."""
+    with pytest.raises(FairleadError, match="expected a name for a data cell, got none"):
+        Data("", str)
+    with pytest.raises(FairleadError, match='expected data "hosts" to be of a plain class such as str or dict, got list'):
+        Data("hosts", list[str])
+
+
 # -- golden files
 
 

@@ -455,3 +455,55 @@ async def test_a_reason_of_its_own_kind(stand: Any) -> None:
     await stand.reconcile(web(failing).reconcile)
     found = await stand.condition("WebReady")
     assert (found["reason"], found["message"]) == ("Failing", "the pods crash")
+
+
+async def test_an_error_is_not_masked_by_a_condition_that_may_not_be_staged(stand: Any) -> None:
+    """Another controller claims the condition: both are told, the first one is raised."""
+    from fairlead.status.claims import Claims
+
+    registry = Claims()
+    registry.claim("other", {"WebApp.example.io": ["conditions[WebReady]"]})
+    stand.registry = registry
+    with pytest.raises(LookupError, match="ConfigMap x is not there") as caught:
+        await stand.reconcile(web(ConfigMap({"metadata": {"name": "x"}}, read_only=True)).reconcile)
+    assert caught.value.__notes__[0].startswith("and the condition WebReady could not be staged: operator may not write")
+
+
+async def test_cut_off_at_any_request_the_next_pass_ends_the_same(fresh: Any) -> None:
+    """The process dies at each request in turn, before it or before its answer; a new one finds what is there and completes it."""
+
+    def component() -> Component:
+        return web(
+            ConfigMap(config()),
+            ConfigMap(config("old"), delete=True),
+            ConfigMap(config("kept"), orphan_when=True),
+            Deployment(deployment()),
+        )
+
+    async def world(cut: int | None, answered: bool) -> Any:
+        stand = await fresh()
+        await stand.reconcile(web(ConfigMap(config("old")), ConfigMap(config("kept"))).reconcile)
+        sent = 0
+
+        def dies(request: Any) -> bool:
+            nonlocal sent
+            sent += 1
+            if sent == cut and answered and request.method != "GET":
+                stand.machine.handle(request)
+            return sent == cut
+
+        stand.wire.forbidden = dies
+        try:
+            await stand.reconcile(component().reconcile)
+        except AssertionError:
+            stand.writer = None
+            await stand.reconcile(component().reconcile)
+        names = [("ConfigMap", "v1", "config"), ("ConfigMap", "v1", "old"), ("ConfigMap", "v1", "kept"), ("Deployment", "apps/v1", "web")]
+        found = [await stand.get(version, kind, name) for kind, version, name in names]
+        return [obj and (obj["metadata"].get("ownerReferences"), obj.get("data"), obj.get("spec")) for obj in found], sent
+
+    wanted, requests = await world(None, answered=True)
+    assert requests > 5
+    for cut in range(1, requests + 1):
+        for answered in (True, False):
+            assert (await world(cut, answered))[0] == wanted

@@ -14,6 +14,7 @@ what is to be deleted, what is to be let go. It stages and never writes status: 
 from __future__ import annotations
 
 import logging
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
 from . import checks, data, grace, prerequisites, preview, staging
@@ -26,7 +27,7 @@ from .resource import Mode, Operation
 from .suspend import suspend
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import AsyncIterator, Mapping, Sequence
 
     from ..objects.tree import Json
     from .data import Data
@@ -70,26 +71,22 @@ class Component:
         data.clear(cell for resource in self.resources for cell in resource.yields)
         if self.metrics is not None:
             staging.recount(ctx, self.condition, self.metrics)
-        try:
-            await self._reconcile(ctx, Hands(ctx, self.name))
-        except Exception as error:
-            await self._failed(ctx, error)
-            raise
+        async with self._failing_as(Reason.FEATURE_GATE_ERROR, ctx):
+            enabled = is_on(self.gate)
+        async with self._failing_as(Reason.PREREQUISITE_NOT_MET, ctx):
+            waits_for = await self._unmet(ctx) if enabled else ""
+        async with self._failing_as(Reason.ERROR, ctx):
+            if waits_for:
+                await self._say(ctx, Health(Reason.PREREQUISITE_NOT_MET, waits_for))
+            else:
+                await (self._reconcile if enabled else self._disable)(ctx, Hands(ctx, self.name))
         return self.grace_remaining(ctx)
 
+    async def _unmet(self, ctx: Place) -> str:
+        due = bool(self.requires) and prerequisites.are_due(staging.said(ctx, self.condition))
+        return await prerequisites.unmet(self.requires, ctx) if due else ""
+
     async def _reconcile(self, ctx: Place, hands: Hands) -> None:
-        try:
-            enabled = is_on(self.gate)
-        except Exception as error:
-            raise _Failed(Reason.FEATURE_GATE_ERROR) from error
-        if not enabled:
-            await self._disable(ctx, hands)
-            return
-        if self.requires and prerequisites.are_due(staging.said(ctx, self.condition)):
-            message = await self._unmet(ctx)
-            if message:
-                await self._say(ctx, Health(Reason.PREREQUISITE_NOT_MET, message))
-                return
         if self.suspended:
             await self._say(ctx, await suspend(self._in(Mode.APPLY), hands, self.version))
         else:
@@ -105,12 +102,6 @@ class Component:
         for resource in self._in(Mode.ORPHAN):
             await hands.orphan(resource)
         await self._say(ctx, Health(Reason.DISABLED, "the component is disabled"))
-
-    async def _unmet(self, ctx: Place) -> str:
-        try:
-            return await prerequisites.unmet(self.requires, ctx)
-        except Exception as error:
-            raise _Failed(Reason.PREREQUISITE_NOT_MET) from error
 
     async def _converge(self, ctx: Place, hands: Hands) -> None:
         results: list[Result] = []
@@ -159,15 +150,19 @@ class Component:
             return Result(resource, Health(Reason.HEALTHY))
         raise LookupError(f"{resource.text} is not there, and is only read: create it, or say block_on_absence or ignore_if_absent")
 
-    async def _failed(self, ctx: Place, error: Exception) -> None:
-        """Stage what went wrong; the error itself goes on, whatever becomes of that."""
-        reason = error.reason if isinstance(error, _Failed) else Reason.ERROR
-        cause = error.__cause__ if isinstance(error, _Failed) and error.__cause__ is not None else error
-        await self._say(ctx, Health(reason, str(cause) or type(cause).__name__))
-        if self.metrics is not None:
-            self.metrics.failed(staging.owner_of(ctx), self.name, reason.value)
-        if isinstance(error, _Failed):
-            raise cause
+    @asynccontextmanager
+    async def _failing_as(self, reason: Reason, ctx: Place) -> AsyncIterator[None]:
+        """What fails inside is staged with that reason, and raised, whatever becomes of the staging."""
+        try:
+            yield
+        except Exception as error:
+            try:
+                await self._say(ctx, Health(reason, str(error) or type(error).__name__))
+            except Exception as trouble:
+                error.add_note(f"and the condition {self.condition} could not be staged: {trouble}")
+            if self.metrics is not None:
+                self.metrics.failed(staging.owner_of(ctx), self.name, reason.value)
+            raise
 
     async def _say(self, ctx: Place, health: Health, *, restart: bool = False) -> None:
         await staging.say(ctx, self.condition, health, restart=restart, metrics=self.metrics)
@@ -199,14 +194,6 @@ class Component:
     def topology(self) -> str:
         """Who yields which data, and who waits for it, in order."""
         return preview.topology(self.name, list(zip(self.resources, self._modes, strict=True)))
-
-
-class _Failed(Exception):
-    """Carries the reason that a failure is staged with; its cause is what the caller gets."""
-
-    def __init__(self, reason: Reason) -> None:
-        super().__init__(reason.value)
-        self.reason = reason
 
 
 def _mode(resource: Resource, problems: list[str]) -> Mode:

@@ -10,6 +10,7 @@ reconciled at the same time. Cleared when the component that fills them is recon
 
 from __future__ import annotations
 
+import inspect
 import weakref
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -38,6 +39,8 @@ class Data(Generic[Value]):
     def __init__(self, name: str, type: builtins.type[Value]) -> None:
         if not name:
             raise FairleadError("expected a name for a data cell, got none")
+        if not inspect.isclass(type):
+            raise FairleadError(f'expected data "{name}" to be of a plain class such as str or dict, got {type!r}')
         self.name = name
         self.type = type
 

@@ -184,7 +184,7 @@ class Resource:
     @property
     def text(self) -> str:
         """How messages name it."""
-        return f"{self.desired.get('kind')} {self.name}"
+        return f"{self.desired.get('kind') or 'an object'} {self.name or 'without a name'}"
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.text}>"
