@@ -11,7 +11,7 @@ import pytest
 
 from fairlead.testing.differential import canonical, cases, compare, servers
 from fairlead.testing.differential.conversations import Conversation, Step
-from fairlead.testing.differential.runner import Server
+from fairlead.testing.differential.runner import Heard, Run, Server
 from fairlead.testing.differential.session import Session
 from fairlead.testing.embedded import in_process
 from fairlead.wire import Answer, Request, Transport
@@ -133,3 +133,17 @@ def test_cases_survive_the_disk(tmp_path: Path) -> None:
 def test_first_difference(left: Any, right: Any, expected: Any) -> None:
     """Two trees differ at the first place that JSON tells apart."""
     assert compare.differing(left, right) == expected
+
+
+def test_order_of_causes_in_a_message_does_not_count() -> None:
+    """Two refusals whose messages tell the same causes in another order are the same, also when a cause is listed twice."""
+    fixed = {"field": "metadata.uid", "message": "fixed"}
+    causes = [fixed, fixed, {"field": "a", "message": "bad"}]
+
+    def said(*parts: str) -> Any:
+        body = {"kind": "Status", "message": f'K "a" is invalid: [{", ".join(parts)}]', "details": {"causes": causes}}
+        heard = Heard(Request(method="GET", path="/"), 422, json.dumps(body).encode(), {})
+        return canonical.Canon(Run(heard=[heard]), "none").answer(0, heard)
+
+    assert said("metadata.uid: fixed", "a: bad") == said("a: bad", "metadata.uid: fixed")
+    assert said("metadata.uid: fixed", "a: bad") != said("metadata.uid: fixed", "a: worse")

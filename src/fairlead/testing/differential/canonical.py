@@ -125,7 +125,7 @@ def _unordered(body: Any) -> Any:
         return body
     message = body["message"]
     causes = (body.get("details") or {}).get("causes") or []
-    parts = sorted(f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes)
+    parts = sorted({f"{cause.get('field', '')}: {cause.get('message', '')}" for cause in causes})  # a message tells each cause once
     head, separator, tail = message.partition(" is invalid: [")
     if separator and len(tail) == len(", ".join(parts)) + 1 and all(part in tail for part in parts):
         return {**body, "message": f"{head}{separator}{', '.join(parts)}]"}
