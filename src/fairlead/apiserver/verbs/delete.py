@@ -102,8 +102,7 @@ def deleted(call: Call, key: str, how: DeleteOptions) -> tuple[Stored, bool]:
     if how.resource_version is not None and meta.get("finalizers"):
         # The delete took the finalizers away and meant to hold the removal to the new resourceVersion, but never wrote one.
         raise preconditions.failed(call, key, "ResourceVersion", "", meta["resourceVersion"])
-    writing.removed(call, key, entry)
-    return entry, True
+    return writing.removed(call, key, entry), True
 
 
 def _preconditions(call: Call, entry: Stored, how: DeleteOptions) -> None:
