@@ -178,8 +178,9 @@ def _update_errors(call: Call, new: Json, live: Json, subresource: str) -> list[
     wrong_type = _type_errors(call, new, live, subresource)
     if wrong_type:
         return common + wrong_type
-    # Custom kinds check the metadata once more by themselves, so each of its errors is told twice.
-    return common + update + kind.rules.validate_update(new, live, subresource)
+    # Kinds check the metadata once more by themselves, so each of its errors is told twice; budgets do not.
+    again = [] if kind.key == ("policy", "poddisruptionbudgets") else update
+    return common + again + kind.rules.validate_update(new, live, subresource)
 
 
 def _type_errors(call: Call, new: Json, live: Json | Absent, subresource: str) -> list[FieldError]:
