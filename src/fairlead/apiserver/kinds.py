@@ -79,6 +79,10 @@ class Rules:
 
         return prune(obj, version.schema, clean=clean)
 
+    def misfit(self, obj: Json) -> str:
+        """Why a tree that `decode` refused does not fit, where the server holds it as a tree and not as JSON text; "" if it would."""
+        return ""
+
     def read(self, obj: Json, version: Version) -> Json:
         """A stored object as a reader of the version sees it. Stored objects are in the storage version, or were when written."""
         return self.default(self.convert(obj, version.name))

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .schema.model import Schema
     from .tree import Json
 
-__all__ = ["PatchError", "apply"]
+__all__ = ["PatchError", "apply", "spent"]
 
 _DIRECTIVE = "$patch"
 _RETAIN_KEYS = "$retainKeys"
@@ -39,6 +39,37 @@ def apply(target: Json, patch: Json, schema: Schema) -> Json:
     if not isinstance(patch, dict):
         raise PatchError(400, f"json: cannot unmarshal {_go_kind(patch)} into Go value of type map[string]interface {{}}")
     return _merge_maps(target, patch, schema)
+
+
+def spent(patch: Json, target: Json) -> Json:
+    """What the server's own copy of the patch is after the merge, which a refusal of the result quotes.
+
+    Where the object had nothing of the kind, nulls and directives were taken out; `$patch: replace` was too. Lists that are
+    merged entry by entry are shown as they were sent.
+    """
+    if not isinstance(patch, dict):
+        return patch
+    if _DIRECTIVE in patch:
+        return {name: value for name, value in patch.items() if name != _DIRECTIVE or value != "replace"}
+    shown: dict[str, Json] = {}
+    for name, value in patch.items():
+        held = target.get(name, ABSENT) if isinstance(target, dict) else ABSENT
+        if isinstance(value, dict) and isinstance(held, dict):
+            shown[name] = spent(value, held)
+        else:
+            shown[name] = value if isinstance(value, list) and isinstance(held, list) else _plain(value)
+    return shown
+
+
+def _plain(value: Json) -> Json:
+    """A value of a patch without nulls and directives below it; one that is a directive itself stays."""
+    if isinstance(value, dict):
+        return {name: _plain(member) for name, member in value.items() if member is not None and not _directs(member)}
+    return [_plain(entry) for entry in value if not _directs(entry)] if isinstance(value, list) else value
+
+
+def _directs(value: Json) -> bool:
+    return isinstance(value, dict) and _DIRECTIVE in value
 
 
 def _merge_maps(original: dict[str, Json], patch: dict[str, Json], schema: Schema) -> dict[str, Json]:

@@ -41,7 +41,7 @@ _GATED = {
 _INT_RANGES = {"int32": 2**31, "int64": 2**63, "int": 2**63, "uint8": 2**8}
 
 
-class _Reading:
+class Reading:
     """One decode in progress: where it stands, what was unknown, and the first thing that did not fit."""
 
     __slots__ = ("known", "refusal", "stack", "stored", "unknown")
@@ -85,7 +85,7 @@ class Type:
     zero: Json = None
     empty_is_omitted = True
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         raise NotImplementedError
 
     def inner(self) -> Type | None:
@@ -99,7 +99,7 @@ class Plain(Type):
     def __init__(self, python: type, go_name: str) -> None:
         self.python, self.go_name, self.zero = python, go_name, python()
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) is self.python:
             return value
         if value is not None:
@@ -113,10 +113,10 @@ class Integer(Type):
     zero = 0
 
     def __init__(self, width: str, go_name: str) -> None:
-        self.limit, self.go_name = _INT_RANGES[width], go_name
+        self.limit, self.width, self.go_name = _INT_RANGES[width], width, go_name
         self.lowest = 0 if width.startswith("u") else -self.limit
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) is int:
             if self.lowest <= value < self.limit:
                 return value
@@ -136,7 +136,7 @@ class Float(Type):
     def __init__(self, go_name: str) -> None:
         self.go_name = go_name
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) in (int, float):
             return value
         if value is not None:
@@ -150,7 +150,7 @@ class Bytes(Type):
     def __init__(self, go_name: str) -> None:
         self.go_name = go_name
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if value is None:
             return None
         if isinstance(value, list):
@@ -159,14 +159,14 @@ class Bytes(Type):
             at.mismatch(value, self.go_name)
             return None
         plain = value.replace("\r", "").replace("\n", "")
-        wrong = _base64_fault(value)
+        wrong = base64_fault(value)
         if wrong is not None:
             at.refusal = at.refusal or f"illegal base64 data at input byte {wrong}"
             return None
         return base64.b64encode(base64.b64decode(plain)).decode() if plain else ""
 
     @staticmethod
-    def _from_numbers(value: list[Json], at: _Reading) -> Json:
+    def _from_numbers(value: list[Json], at: Reading) -> Json:
         """A list of numbers is one byte each, as for any other list of Go."""
         item = Integer("uint8", "uint8")
         return base64.b64encode(bytes(item.read(one, at) for one in value)).decode()
@@ -180,7 +180,7 @@ class Pointer(Type):
     def __init__(self, target: Type) -> None:
         self.target, self.go_name = target, target.go_name
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         return None if value is None else self.target.read(value, at)
 
     def inner(self) -> Type:
@@ -193,7 +193,7 @@ class List(Type):
     def __init__(self, item: Type, go_name: str) -> None:
         self.item, self.go_name = item, go_name
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) is not list:
             if value is not None:
                 at.mismatch(value, self.go_name)
@@ -221,7 +221,7 @@ class Map(Type):
     def __init__(self, item: Type, go_name: str) -> None:
         self.item, self.go_name = item, go_name
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) is not dict:
             if value is not None:
                 at.mismatch(value, self.go_name)
@@ -261,7 +261,7 @@ class Custom(Type):
     def __init__(self, go_name: str, read: Callable[[Json], Json], zero: Json) -> None:
         self.go_name, self.own, self.zero = go_name, read, zero
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if value is None:
             return self.zero
         try:
@@ -280,7 +280,7 @@ class SchemaOr(Type):
     def __init__(self, go_name: str, listed: str, *, boolean: bool = False) -> None:
         self.go_name, self._listed, self._boolean = go_name, listed, boolean
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         reported = len(at.unknown)
         try:
             if type(value) is dict:
@@ -335,7 +335,7 @@ class StructType(Type):
             self._zero = {member.name: member.type.zero for member in self.always}
         return self._zero
 
-    def read(self, value: Json, at: _Reading) -> Json:
+    def read(self, value: Json, at: Reading) -> Json:
         if type(value) is not dict:
             if value is not None:
                 at.mismatch(value, self.go_name)
@@ -381,7 +381,7 @@ def _number_text(value: float) -> str:
 _BASE64_PART = re.compile(r"[A-Za-z0-9+/]")
 
 
-def _base64_fault(text: str) -> int | None:
+def base64_fault(text: str) -> int | None:
     """The index at which Go's decoder gives up, or None."""
     digits, index = 0, 0
     while index < len(text):
@@ -562,7 +562,7 @@ def decode(obj: Json, type: StructType, *, stored: bool = False, known: frozense
 
     `stored`: after the trip through storage as well. `known`: see `identities`.
     """
-    reading = _Reading(stored, known)
+    reading = Reading(stored, known)
     decoded = type.read(obj, reading)
     if reading.refusal:
         raise DecodingRefused(reading.refusal)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ...objects.fieldset import FieldSet
 from ...objects.tree import ABSENT, Absent, Json, same
 from ..kinds import Rules, Version
-from . import admission, allocation, conversions, defaults, gotypes, selectable, strategies, validation, warned
+from . import admission, allocation, conversions, converter, defaults, gotypes, selectable, strategies, validation, warned
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -43,6 +43,10 @@ class BuiltinRules(Rules):
         if obj is clean:
             return obj, []
         return gotypes.decode(obj, self.type, known=self._known(clean))
+
+    def misfit(self, obj: Json) -> str:
+        """What the converter says of a tree that `decode` refused."""
+        return converter.flaw(obj, self.type)
 
     @staticmethod
     def _known(clean: Json | Absent) -> frozenset[int]:

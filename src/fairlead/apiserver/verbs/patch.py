@@ -86,7 +86,9 @@ class _Quoted:
     def text(self) -> str:
         """The quoted text. Slow: made when it is shown."""
         if self.strategic:
-            return gotext.plain(gojson.decode(self._body) or {})
+            from ...objects import strategic
+
+            return gotext.plain(strategic.spent(gojson.decode(self._body) or {}, self._live))
         after = patchtext.after_json_patch if self._media_type == JSON_PATCH else patchtext.after_merge_patch
         return after(self._body, self._live).decode(errors="replace")
 
@@ -176,12 +178,25 @@ def _decoded(
     try:
         new, unknown = kind.rules.decode(tree, call.version, live)
     except DecodingRefused as error:
-        raise quoted.refused(str(error)) from None
+        raise quoted.refused(_misfit(call, tree, quoted) or str(error)) from None
     if opts.field_validation != "Ignore":
         _complain(call, [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)], opts, quoted)
     if kind.custom and not new.get("apiVersion"):
         raise statuses.internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return kind.rules.redefault(new, known)
+
+
+def _misfit(call: Call, tree: Json, quoted: _Quoted) -> str:
+    """Why the patched object of a built-in kind does not fit, as the server finds it: it converts trees, and reads text in its order."""
+    if call.kind.custom:
+        return ""
+    if quoted.strategic:
+        return call.kind.rules.misfit(tree)
+    try:
+        call.kind.rules.decode(gojson.decode(quoted.text.encode()), call.version)
+    except DecodingRefused as error:
+        return str(error)
+    return ""
 
 
 def _check_type_members(tree: Json, quoted: _Quoted) -> None:
@@ -253,7 +268,7 @@ def _settled(call: Call, new: Json, live: Json) -> Json:
         group, slash, version = call.api_version.rpartition("/")
         shown = f"{group}{slash or '/'}{version}, Kind={call.kind.kind}"
         text = f"failed to convert new object (/{call.route.name}; {shown}) to proper version: "
-        raise statuses.status(500, "", f"{text}unable to convert unstructured object to {shown}: {error}") from None
+        raise statuses.status(500, "", f"{text}unable to convert unstructured object to {shown}: {rules.misfit(new) or error}") from None
     return rules.redefault(decoded, live)
 
 
