@@ -78,7 +78,8 @@ class VirtualClock:
         self._today = today
         self.skew = skew
         self._passed = 0.0
-        self._alarms: list[tuple[float, int, Callable[[], object]]] = []
+        #: When, in which order, whether anybody still waits for it, and what to do.
+        self._alarms: list[tuple[float, int, Callable[[], bool], Callable[[], object]]] = []
         self._ticket = 0
 
     def now(self) -> float:
@@ -95,7 +96,7 @@ class VirtualClock:
             await asyncio.sleep(0)
             return
         woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._at(self._passed + seconds, lambda: woken.set_result(None) if not woken.done() else None)
+        self._at(self._passed + seconds, lambda: not woken.done(), lambda: woken.set_result(None))
         await woken
 
     def timeout(self, seconds: float | None) -> Limit:
@@ -104,22 +105,24 @@ class VirtualClock:
 
     def next_alarm(self) -> float | None:
         """Seconds until the next sleeper wakes; None when nobody sleeps."""
+        while self._alarms and not self._alarms[0][2]():
+            heapq.heappop(self._alarms)
         return max(0.0, self._alarms[0][0] - self._passed) if self._alarms else None
 
     async def advance(self, seconds: float) -> None:
         """Let time pass, and everybody who wakes on the way do what he does, in order."""
         end = self._passed + seconds
         await settle()
-        while self._alarms and self._alarms[0][0] <= end:
-            due, _, ring = heapq.heappop(self._alarms)
+        while (left := self.next_alarm()) is not None and self._passed + left <= end:
+            due, _, _, ring = heapq.heappop(self._alarms)
             self._passed = max(self._passed, due)
             ring()
             await settle()
         self._passed = end
 
-    def _at(self, due: float, ring: Callable[[], object]) -> None:
+    def _at(self, due: float, wanted: Callable[[], bool], ring: Callable[[], object]) -> None:
         self._ticket += 1
-        heapq.heappush(self._alarms, (due, self._ticket, ring))
+        heapq.heappush(self._alarms, (due, self._ticket, wanted, ring))
 
 
 class _VirtualTimeout:
@@ -134,7 +137,7 @@ class _VirtualTimeout:
     async def __aenter__(self) -> _VirtualTimeout:
         task = asyncio.current_task()
         if self._seconds is not None:
-            self._clock._at(self._clock.now() + self._seconds, lambda: self._expire(task))
+            self._clock._at(self._clock.now() + self._seconds, lambda: self._open, lambda: self._expire(task))
         return self
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
