@@ -32,7 +32,10 @@ def asserted(record: Commit | Attempt, before: Json) -> dict[Path, Json]:
     if record.content == "merge":
         return {path: value for path, value in _merged(record.body, ()) if not _is_kept_by_server(path)}
     part = _part(record.body, record.subresource)
-    return {path: value for path, value in flat(part) if not _is_directive(path) and not _is_kept_by_server(path)}
+    given = {path: value for path, value in flat(part) if not _is_directive(path) and not _is_kept_by_server(path)}
+    if record.content == "strategic":
+        return {path: ABSENT if value is None else value for path, value in given.items()}
+    return given
 
 
 def tested(record: Commit, before: Json) -> set[Path]:
