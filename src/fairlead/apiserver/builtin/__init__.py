@@ -23,4 +23,4 @@ def kinds() -> list[Kind]:
     """All built-in kinds, in discovery order."""
     from .served import kinds as made
 
-    return made()
+    return list(made())

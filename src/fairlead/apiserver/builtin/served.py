@@ -60,11 +60,12 @@ def discovery() -> tuple[Any, ...]:
     return _entries()
 
 
-def kinds() -> list[Kind]:
-    """All built-in kinds, in discovery order."""
-    return [
+@cache
+def kinds() -> tuple[Kind, ...]:
+    """All built-in kinds, in discovery order. Records are never changed, so every server of the process has the same ones."""
+    return tuple(
         _kind(entry) for entry in _entries() if entry["name"] not in _ELSEWHERE and (entry["groupVersion"], entry["name"]) not in _UNSERVED
-    ]
+    )
 
 
 def _kind(entry: Any) -> Kind:
