@@ -180,15 +180,18 @@ def _ended(call: Call, entry: Stored) -> Stored:
 
 def commit_metadata(call: Call, key: str, entry: Stored, meta: Json, *, dry_run: bool = False, **members: Json) -> Stored:
     """Commits changed metadata (and other members) past the rules of updates: what the server itself may write."""
-    obj = {**_as_written(call, entry), "metadata": meta, **members}
+    written = _as_written(call, entry)
+    # Through another version the storage version's own fields are gone: their defaults come back with the first read.
+    settled = entry.kind if written is entry.obj else None
+    obj = {**written, "metadata": meta, **members}
     managed = ownership.of(entry)
     if dry_run:
-        return Stored(obj, entry.revision, managed, entry.kind)
+        return Stored(obj, entry.revision, managed, settled)
     if same(obj, entry.obj):
         return entry
     store = call.machine.store
     revision = store.next_revision()
-    after = Stored({**obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision, managed, entry.kind)
+    after = Stored({**obj, "metadata": {**meta, "resourceVersion": str(revision)}}, revision, managed, settled)
     store.commit(call.kind.key, key, after)
     if call.machine.recorder is not None:
         call.machine.recorder.committed(call, entry, after)
