@@ -94,9 +94,7 @@ class Slow:
 
 def write(server: Slow, times: int) -> None:
     """So many writes, one right after the other."""
-    writer = StatusWriter(server, field_manager="me", sleep=server.sleep, chance=lambda: 0.5)
-    core = writer._core
-    core.settings = msgspec.structs.replace(core.settings, seconds=lambda: server.clock)
+    writer = StatusWriter(server, field_manager="me", sleep=server.sleep, chance=lambda: 0.5, seconds=lambda: server.clock)
     obj = server.object()
     for _ in range(times):
         obj = writer.mutate(obj, lambda status: status.update(phase=str(server.version + 1))).object
