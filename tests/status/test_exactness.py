@@ -70,7 +70,7 @@ class World:
     def writer(self, lossy: bool = False, **settings: Any) -> StatusWriter:
         """A writer whose clock is ours, and whose objects came through a model where the test says so."""
         settings.setdefault("budget", Budget(tries=4))
-        held = {"sleep": lambda _: None, "chance": lambda: 0.5, "now": lambda: NOW, "seconds": lambda: self.clock}
+        held: Any = {"sleep": lambda _: None, "chance": lambda: 0.5, "now": lambda: NOW, "seconds": lambda: self.clock}
         writer = StatusWriter(self, field_manager="me", **held, **settings)
         if lossy:
             writer._plain = lambda obj: (obj, True)  # type: ignore[method-assign]
