@@ -166,8 +166,10 @@ class Checker:
                 known.turns.pop(path, None)
             if standing is None:
                 known.first_write(path, Write(actor, version, now, was, frozenset((actor,))))
-            else:
-                standing.written(actor, version, now, was)
+                continue
+            standing.version, standing.value, standing.before = version, now, was
+            if standing.actor != actor:
+                standing.passed_to(actor)
         if self._owner is not None:
             for leaf in leaves:
                 self._check_owner(record, leaf)

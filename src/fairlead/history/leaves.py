@@ -8,6 +8,8 @@ only while nothing of its kind stands there on the other side: filling it is a c
 # ruff: noqa: RUF005
 from __future__ import annotations
 
+from itertools import compress
+from operator import is_not
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..objects.paths import Key, Path
@@ -112,12 +114,13 @@ def _entries(before: list[Json], after: list[Json], at: Path, found: list[Leaf],
     else:
         fitting = key_names(after)
         names, places = fitting or (), [at + (key_of(entry, fitting),) for entry in after] if fitting else []
-    if names and len(before) == len(after) and _in_place(before, after, names):
-        for index, new in enumerate(after):  # every entry stands where it stood: only those that differ need a look
-            if new is not before[index]:
-                _members(before[index], new, places[index], found, keyed)
-        keyed.lists[at] = (after, names, places)
-        return
+    if names and len(before) == len(after):
+        moved = list(compress(range(len(after)), map(is_not, before, after)))
+        if _in_place(before, after, moved, names):
+            for index in moved:  # every entry stands where it stood: only those that differ need a look
+                _members(before[index], after[index], places[index], found, keyed)
+            keyed.lists[at] = (after, names, places)
+            return
     _paired(before, after, at, found, keyed)
 
 
@@ -136,15 +139,15 @@ def _paired(before: list[Json], after: list[Json], at: Path, found: list[Leaf], 
             _walk(old, new, at + (key,), found, keyed)
 
 
-def _in_place(before: list[Json], after: list[Json], names: tuple[str, ...]) -> bool:
+def _in_place(before: list[Json], after: list[Json], moved: list[int], names: tuple[str, ...]) -> bool:
     """Whether entries that differ are still entries with the same keys; then the other list has these keys too."""
-    for old, new in zip(before, after, strict=True):
-        if old is not new:
-            if type(old) is not dict or type(new) is not dict:
+    for index in moved:
+        old, new = before[index], after[index]
+        if type(old) is not dict or type(new) is not dict:
+            return False
+        for name in names:
+            if old.get(name) != new.get(name):
                 return False
-            for name in names:
-                if old.get(name) != new.get(name):
-                    return False
     return True
 
 

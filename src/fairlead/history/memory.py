@@ -31,12 +31,10 @@ class Write(msgspec.Struct, gc=False):
     #: Everybody who has changed the leaf so far: they know it.
     knowing: frozenset[str]
 
-    def written(self, actor: str, version: int, value: Json, before: Json) -> None:
-        """The leaf has changed again."""
-        self.version, self.value, self.before = version, value, before
-        if actor != self.actor:
-            self.actor = actor
-            self.knowing |= {actor}
+    def passed_to(self, actor: str) -> None:
+        """The leaf has another writer now."""
+        self.actor = actor
+        self.knowing |= {actor}
 
 
 class Refused(msgspec.Struct):
