@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.components import Component, ConfigMap, Deployment, Mutation, Secret, Service
+from fairlead.components.unchanged import is_applied
 from fairlead.controllers.cache import Cache
 
 WEB = {
@@ -149,3 +150,21 @@ async def test_a_secrets_texts_are_owned_like_its_data(stand: Any) -> None:
         await stand.reconcile(Component("web", condition="WebReady", resources=[secret]).reconcile)
     assert patches(stand) == 2
     assert (await stand.get("v1", "Secret", "s"))["data"] == {"a": "MQ==", "c": "Mw=="}
+
+
+@pytest.mark.parametrize(
+    ("api_version", "live", "unchanged"),
+    [
+        pytest.param("networking.k8s.io/v1", [{"port": 80, "protocol": "TCP"}], True, id="a default that the server filled in"),
+        pytest.param("networking.k8s.io/v1", [{"port": 80, "protocol": "UDP"}], False, id="another value"),
+        pytest.param("networking.k8s.io/v1", [{"port": 80, "endPort": 90}], False, id="a member that was applied before"),
+        pytest.param("networking.k8s.io/v1", [{"port": 80}, {"port": 81}], False, id="an entry that was applied before"),
+        pytest.param("custom.example.io/v1", [{"port": 80, "protocol": "TCP"}], False, id="a custom kind, whose defaults are not known"),
+    ],
+)
+def test_a_value_that_is_owned_as_a_whole_may_have_known_defaults_only(api_version: str, live: Any, unchanged: bool) -> None:
+    """Anything else may be what this manager applied before and no longer wants."""
+    managed = {"manager": "m", "operation": "Apply", "apiVersion": api_version, "fieldsV1": {"f:spec": {"f:ports": {}}}}
+    there = {"metadata": {"name": "x", "managedFields": [managed]}, "spec": {"ports": live}}
+    desired = {"apiVersion": api_version, "kind": "K", "metadata": {"name": "x"}, "spec": {"ports": [{"port": 80}]}}
+    assert is_applied(desired, there, "m") is unchanged
