@@ -44,6 +44,10 @@ fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
 bench: $(READY) real  ## every benchmark; writes docs/benchmarks.md
 	@$(BIN)/python -m benchmarks
 
+corpus: $(READY)  ## the auditor against its labels in real operators (needs go)
+	@$(BIN)/python tests/audit/corpus/corpus.py
+	@$(BIN)/python tests/audit/corpus/corpus.py --held-out
+
 docs: $(READY) real  ## regenerate the generated pages
 	@$(BIN)/python scripts/generate_docs.py
 
