@@ -80,11 +80,14 @@ class Manager:
     # -- life
 
     def run(self, *, json_logs: bool = False) -> None:
-        """Until SIGINT or SIGTERM."""
+        """Until SIGINT or SIGTERM. What keeps it from running, such as no cluster, ends the program with that sentence."""
         from .logs import configure
 
         configure(as_json=json_logs)
-        asyncio.run(self._until_signal())
+        try:
+            asyncio.run(self._until_signal())
+        except FairleadError as error:
+            raise SystemExit(f"{type(error).__name__}: {error}") from error
 
     async def _until_signal(self) -> None:
         loop = asyncio.get_running_loop()
