@@ -41,10 +41,11 @@ RULES = [{"apiGroups": [""], "resources": ["pods"], "verbs": ["get", "list"]}]
 SUBJECTS = [{"kind": "ServiceAccount", "name": "x", "namespace": "default"}]
 ROLE = {"apiGroup": "rbac.authorization.k8s.io", "name": "x"}
 STORAGE = {"accessModes": ["ReadWriteOnce"]}
+CLAIM = {"metadata": {"name": "c"}, "spec": {**STORAGE, "resources": {"requests": {"storage": "1Gi"}}}}
 
 BODIES: dict[str, Any] = {
     "Deployment": {"spec": {**REPLICATED, "strategy": {"type": "Recreate"}}},
-    "StatefulSet": {"spec": {**REPLICATED, "serviceName": "x"}},
+    "StatefulSet": {"spec": {**REPLICATED, "serviceName": "x", "volumeClaimTemplates": [CLAIM]}},
     "ReplicaSet": {"spec": REPLICATED},
     "DaemonSet": {"spec": {"selector": {"matchLabels": LABELS}, "template": PODS}},
     # Admission adds to a pod's tolerations, which are one value: a pod that has some is sent again each time.

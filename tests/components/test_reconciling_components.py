@@ -507,3 +507,13 @@ async def test_cut_off_at_any_request_the_next_pass_ends_the_same(fresh: Any) ->
     for cut in range(1, requests + 1):
         for answered in (True, False):
             assert (await world(cut, answered))[0] == wanted
+
+
+async def test_an_owner_that_is_deleted_after_what_it_owns_makes_nothing_new(stand: Any) -> None:
+    """Foreground deletion: a component that put its resources back would fight the garbage collector, and win."""
+    await stand.reconcile(web().reconcile)
+    await stand.outside.delete(await stand.owner(), propagation="Foreground")
+    await stand.outside.delete(await stand.get("apps/v1", "Deployment", "web"))
+    assert await stand.reconcile(web().reconcile) is None
+    assert await stand.get("apps/v1", "Deployment", "web") is None
+    assert await stand.says("WebReady") == ("False", "Creating")

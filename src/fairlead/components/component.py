@@ -22,6 +22,7 @@ from .apply import Hands
 from .converge import Result, verdict
 from .gates import Gate, is_on
 from .guards import blocked_by
+from .place import is_collected
 from .reasons import Health, Reason
 from .resource import Mode, Operation
 from .suspend import suspend
@@ -69,6 +70,8 @@ class Component:
     async def reconcile(self, ctx: Place) -> float | None:
         """Converge and stage. Gives the seconds after which the grace period is over, for the reconcile to return."""
         data.clear(cell for resource in self.resources for cell in resource.yields)
+        if is_collected(ctx.snapshot):
+            return None
         if self.metrics is not None:
             staging.recount(ctx, self.condition, self.metrics)
         async with self._failing_as(Reason.FEATURE_GATE_ERROR, ctx):

@@ -51,12 +51,13 @@ class Place(Protocol):
         """Record an event on the owner."""
 
 
-def name_of(obj: Json) -> str:
-    """How messages name an object that was read."""
-    return f"{obj.get('kind')} {obj['metadata']['name']}"
-
-
 def controller_of(obj: Json) -> dict[str, Any] | None:
     """The owner reference of the object's controller, if it has one."""
     references = obj["metadata"].get("ownerReferences") or []
     return next((reference for reference in references if reference.get("controller")), None)
+
+
+def is_collected(owner: Json) -> bool:
+    """Whether the owner is being deleted after what it owns: whatever is made for it now is deleted again, and holds it up."""
+    metadata = owner["metadata"]
+    return bool(metadata.get("deletionTimestamp")) and "foregroundDeletion" in (metadata.get("finalizers") or [])

@@ -17,13 +17,19 @@ from ..objects.tree import ABSENT, same
 if TYPE_CHECKING:
     from ..objects.tree import Json
 
-Known: TypeAlias = "dict[str, dict[str, str]]"
+Known: TypeAlias = "dict[str, dict[str, Json]]"
 
 #: Names the object, so it is never among the managed fields.
 _NAMING = ("apiVersion", "kind")
 _NAMING_METADATA = ("name", "namespace")
 #: What the server fills into values of built-in kinds that are owned as a whole, by the member they stand in.
-_DEFAULTS: Known = {"fieldRef": {"apiVersion": "v1"}, "resourceFieldRef": {"divisor": "0"}, "ports": {"protocol": "TCP"}}
+_DEFAULTS: Known = {
+    "fieldRef": {"apiVersion": "v1"},
+    "resourceFieldRef": {"divisor": "0"},
+    "ports": {"protocol": "TCP"},
+    "volumeClaimTemplates": {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": "Pending"}},
+    "spec": {"volumeMode": "Filesystem"},
+}
 
 
 def is_applied(desired: Json, live: Json, manager: str) -> bool:
