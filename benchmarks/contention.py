@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 COUNTS = (2, 4, 8, 16, 32, 64)
 SECONDS = 4.0
 #: The first wave, when all writers start in the same instant, is left out.
-WARM_UP = 3.0
+WARM_UP = 4.0
 NOW = "2026-01-01T00:00:00Z"
 GROUP = "contention.example.io"
 LISTS = {"map": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}, "plain": {}}

@@ -56,6 +56,6 @@ class Pace(msgspec.Struct):
         self.tempo.heard(took)
         if took > max(SHORTEST, SLOW * self.tempo.quickest):
             self.gap = min(PATIENCE * took, max(self.gap * 2, took))
-            self.not_before = now + self.gap * (0.5 + chance)
+            self.not_before = now + 2 * self.gap * chance  # from at once to twice the gap: the server is never idle
         else:
             self.gap /= 2
