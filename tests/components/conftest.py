@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from fairlead import AsyncClient, AsyncStatusWriter, Manager
+from fairlead import AsyncClient, AsyncStatusWriter, Client, Manager
 from fairlead.apiserver.embedded import equip
 from fairlead.apiserver.inprocess import AsyncTransport, Transport
 from fairlead.apiserver.machine import Machine
@@ -98,6 +98,7 @@ class Stand:
         transport = AsyncTransport(Transport(self.machine, agent="operator"))
         self.wire, self.writes = Watched(transport), Watched(transport)
         self.client = AsyncClient(self.wire)
+        self.sync = Client(Transport(self.machine, agent="outside"))
         self.outside = AsyncClient(AsyncTransport(Transport(self.machine, agent="outside")))
         self.kind = kind
         self.events: list[tuple[str, str]] = []

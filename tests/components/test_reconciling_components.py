@@ -14,11 +14,14 @@ def config(name: str = "config", **data: str) -> Any:
     return {"metadata": {"name": name}, "data": data or {"host": "db"}}
 
 
-def deployment(name: str = "web", replicas: int = 2) -> Any:
+def deployment(name: str = "web", replicas: int = 2, **metadata: str) -> Any:
     labels = {"app": name}
     container = {"name": "app", "image": "example.io/app:2"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
-    return {"metadata": {"name": name}, "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template}}
+    return {
+        "metadata": {"name": name, **metadata},
+        "spec": {"replicas": replicas, "selector": {"matchLabels": labels}, "template": template},
+    }
 
 
 def web(*resources: Any, **options: Any) -> Component:
@@ -517,3 +520,38 @@ async def test_an_owner_that_is_deleted_after_what_it_owns_makes_nothing_new(sta
     assert await stand.reconcile(web().reconcile) is None
     assert await stand.get("apps/v1", "Deployment", "web") is None
     assert await stand.says("WebReady") == ("False", "Creating")
+
+
+@pytest.mark.parametrize(
+    ("method", "component", "options", "says"),
+    [
+        pytest.param("PATCH", {}, {}, ("False", "Blocked"), id="before it is applied"),
+        pytest.param("PATCH", {"suspend": True}, {}, ("True", "Suspended"), id="before it is suspended"),
+        pytest.param("DELETE", {}, {"delete": True}, ("True", "Healthy"), id="before it is deleted"),
+    ],
+)
+async def test_what_another_controller_takes_at_the_last_moment_is_left_alone_too(
+    stand: Any, method: str, component: Any, options: Any, says: tuple[str, str]
+) -> None:
+    """Between the look and the write: the server refuses the write, and the second look sees who has it."""
+    await stand.outside.create({"apiVersion": "apps/v1", "kind": "Deployment", **deployment(namespace="default")})
+    other = await stand.outside.create(
+        {"apiVersion": "example.io/v1", "kind": "WebApp", "metadata": {"name": "other", "namespace": "default"}}
+    )
+    reference = {"apiVersion": "example.io/v1", "kind": "WebApp", "name": "other", "uid": other["metadata"]["uid"], "controller": True}
+
+    def taken(request: Any) -> bool:
+        if request.method == method:
+            stand.wire.forbidden = lambda request: False
+            stand.sync.patch(
+                {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "namespace": "default"}},
+                {"metadata": {"ownerReferences": [reference]}},
+            )
+        return False
+
+    stand.wire.forbidden = taken
+    ours = Deployment(deployment(replicas=9), block_on_foreign_controller=True, **options)
+    await stand.reconcile(web(ours, **component).reconcile)
+    assert await stand.says("WebReady") == says
+    theirs = await stand.get("apps/v1", "Deployment", "web")
+    assert (theirs["metadata"]["ownerReferences"], theirs["spec"]["replicas"]) == ([reference], 2)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
@@ -20,14 +20,21 @@ from .resource import Operation
 from .unchanged import is_applied
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
     from ..objects.tree import Json
     from .place import Place
     from .resource import Resource
 
+Done = TypeVar("Done")
 _LONGEST_MANAGER = 128
 _TRIES = 5
 #: What applying does not count as a change of.
 _UNCOUNTED = ("managedFields", "resourceVersion", "generation")
+
+
+class Moved(FairleadError):
+    """The object is no longer the version that was looked at."""
 
 
 class Hands(msgspec.Struct, frozen=True):
@@ -60,12 +67,31 @@ class Hands(msgspec.Struct, frozen=True):
         body = await self._owned(resource, desired)
         if before is not None and is_applied(body, before, self.manager):
             return before, Operation.NONE
-        after = await self.ctx.client.patch(body, body, "apply", field_manager=self.manager, force=True)
+        after = await self._send(resource, body, before)
         operation = _operation(before, after)
         if operation is not Operation.NONE:
             verb, kind = operation.value.capitalize(), after["kind"]
             await self.ctx.event(f"{verb}{kind}", f"{verb} {kind} {after['metadata']['name']}", action=verb.removesuffix("d"))
         return after, operation
+
+    async def _send(self, resource: Resource, body: Json, before: Json | None) -> Json:
+        """Where another controller is minded, only onto the version that was looked at: it may have been taken since."""
+        guarded = resource.block_on_foreign_controller and before is not None
+        if before is not None and guarded:
+            body = {**body, "metadata": {**body["metadata"], "resourceVersion": before["metadata"]["resourceVersion"]}}
+        try:
+            return await self.ctx.client.patch(body, body, "apply", field_manager=self.manager, force=True)
+        except ApiError as error:
+            if guarded and error.code == HTTPStatus.CONFLICT:
+                raise Moved(f"{resource.text} changes faster than it can be looked at: {error.message}") from error
+            raise
+
+    async def look_and(self, resource: Resource, work: Callable[[Json | None], Awaitable[Done]]) -> Done:
+        """Do the work on the object as it is known; again on the live one, where that has moved on."""
+        try:
+            return await work(await self.fetch(resource))
+        except Moved:
+            return await work(await self.fetch(resource, live=True))
 
     async def amend(self, resource: Resource, patch: Json, before: Json) -> Json:
         """Change a few fields of an object whose desired state cannot be told at the moment."""
@@ -77,14 +103,15 @@ class Hands(msgspec.Struct, frozen=True):
             found = await self.fetch(resource, live=live)
             if found is None or found["metadata"].get("deletionTimestamp") or self.foreign(resource, found):
                 return False
+            version = found["metadata"]["resourceVersion"] if resource.block_on_foreign_controller else None
             try:
-                await self.ctx.client.delete(found, uid=found["metadata"]["uid"], propagation="Background")
+                await self.ctx.client.delete(found, found["metadata"]["uid"], version, "Background")
             except NotFound:
                 return False
             except ApiError as error:
                 if live or error.code != HTTPStatus.CONFLICT:
                     raise
-                continue  # Another object of that name by now: look at it before deciding.
+                continue  # Another object of that name by now, or another owner: look at it before deciding.
             await self.ctx.event("ResourceDeleted", f"Deleted {resource.text}: {why}", action="Delete")
             break
         return True

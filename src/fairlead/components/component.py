@@ -134,7 +134,9 @@ class Component:
         return result
 
     async def _apply(self, resource: Resource, hands: Hands) -> Result:
-        before = await hands.fetch(resource)
+        return await hands.look_and(resource, lambda before: self._apply_over(before, resource, hands))
+
+    async def _apply_over(self, before: Json | None, resource: Resource, hands: Hands) -> Result:
         foreign = hands.foreign(resource, before)
         if foreign:
             return Result(resource, Health(Reason.BLOCKED, foreign))

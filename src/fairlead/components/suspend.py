@@ -51,7 +51,10 @@ def summary(said: Sequence[Health]) -> Health:
 
 
 async def _suspend(resource: Resource, hands: Hands, version: str | None) -> Health:
-    before = await hands.fetch(resource)
+    return await hands.look_and(resource, lambda before: _suspend_over(before, resource, hands, version))
+
+
+async def _suspend_over(before: Json | None, resource: Resource, hands: Hands, version: str | None) -> Health:
     foreign = hands.foreign(resource, before)
     if foreign:
         return Health(Reason.SUSPENDED, foreign)
