@@ -248,3 +248,51 @@ async def test_a_plan_survives_a_foreign_writer_at_each_request(server: ApiServe
         for number in range(4, 9):
             last = await provisioned(server, f"m{number}", Meddled(client, number, partial(report, f"m{number}")), None)
             assert {condition["type"] for condition in last["status"]["conditions"]} == {"Ready", "Probed"}, number
+
+
+CONFIG = ("auth.example.io/v1", "AuthConfig")
+
+
+async def owned(server: ApiServer, name: str, transport: Any, replace_with: AsyncClient | None) -> Any:
+    """One config with two referrers, looked after by an operator that is meddled with, or by the process that follows it."""
+    await asyncio.to_thread(make, server, CONFIG[0], CONFIG[1], name, issuer="https://sso.example.io")
+    for kind in ("Server", "Proxy"):
+        await asyncio.to_thread(make, server, CONFIG[0], kind, name, configRef={"name": name})
+    manager = Manager(*load("reference_owner").controllers(), client=AsyncClient(transport), events=False)
+    task = asyncio.ensure_future(manager.serve())
+    if replace_with is not None:
+        await asyncio.wait_for(transport.struck.wait(), WAIT)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        manager = Manager(*load("reference_owner").controllers(), client=replace_with, events=False)
+        task = asyncio.ensure_future(manager.serve())
+    wanted = [("Proxy", name), ("Server", name)]
+    last = await until(server, CONFIG, name, lambda obj: _listed(obj) == wanted and obj["metadata"].get("finalizers"))
+    manager.stop()
+    await task
+    return last
+
+
+async def test_the_list_survives_a_crash_at_each_request(server: ApiServer) -> None:
+    """Whatever the first process has done of it, the second ends it."""
+    await asyncio.to_thread(server.apply, EXAMPLES / "reference_owner" / "crds.yaml")
+    async with connect_async(server.kubeconfig) as client:
+        for number in range(5, 12):
+            last = await owned(server, f"c{number}", Meddled(client, number, None), client)
+            assert [condition["type"] for condition in last["status"]["conditions"]] == ["Valid"], number
+
+
+async def test_the_list_survives_a_foreign_writer_at_each_request(server: ApiServer) -> None:
+    """A foreign condition, written with the whole status, is there at the end, and so is the list."""
+    await asyncio.to_thread(server.apply, EXAMPLES / "reference_owner" / "crds.yaml")
+
+    def report(name: str) -> None:
+        obj = server.get(*CONFIG, name)
+        probed = {"type": "Probed", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+        status = obj.get("status") or {}
+        server.client.replace({**obj, "status": {**status, "conditions": [*status.get("conditions", []), probed]}}, subresource="status")
+
+    async with connect_async(server.kubeconfig) as client:
+        for number in range(5, 9):
+            last = await owned(server, f"f{number}", Meddled(client, number, partial(report, f"f{number}")), None)
+            assert {condition["type"] for condition in last["status"]["conditions"]} == {"Valid", "Probed"}, number
