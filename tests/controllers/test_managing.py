@@ -15,6 +15,7 @@ from fairlead.controllers.hooks import ControllerHook
 from fairlead.controllers.leases import LeaderElection
 from fairlead.controllers.logs import JsonFormatter
 from fairlead.errors import FairleadError
+from fairlead.status.hooks import Hook
 
 from .conftest import API, World
 
@@ -128,9 +129,24 @@ async def test_probes_and_metrics(world: World) -> None:
     await serving
 
 
+async def test_a_port_that_is_taken_is_named(world: World) -> None:
+    """The manager does not start."""
+    first = await world.start(Controller(API, "Gadget", ready), health="127.0.0.1:0")
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert first.health is not None
+    second = world.manager(Controller(API, "Gadget", ready), health=f"127.0.0.1:{first.health.port}")
+    with pytest.raises(FairleadError, match=rf"^health could not listen on 127.0.0.1:{first.health.port}: .*address already in use"):
+        await second.serve()
+
+
 async def test_hooks_hear_how_reconciles_end_and_cannot_disturb_them(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """A hook that raises is logged."""
     heard: list[str] = []
+
+    class Writes(Hook):
+        def finished(self, kind: str, manager: str, outcome: Any, seconds: float) -> None:
+            heard.append(f"wrote {kind}")
 
     class Listening(ControllerHook):
         def reconciled(self, controller: str, result: str, seconds: float) -> None:
@@ -139,14 +155,17 @@ async def test_hooks_hear_how_reconciles_end_and_cannot_disturb_them(world: Worl
 
     async def reconcile(ctx: Context) -> float | None:
         heard.append(ctx.name)
+        ctx.status.raise_to("count", 1)
         if ctx.name == "b":
             raise ValueError("bad")
         return 5 if ctx.name == "c" else None
 
     for name in "abc":
         world.make(name)
-    await world.start(Controller(API, "Gadget", reconcile, concurrency=1), hooks=[Listening()])
-    assert heard == ["a", "done", "b", "failed", "c", "later"]
+    await world.start(Controller(API, "Gadget", reconcile, concurrency=1), hooks=[Listening(), Writes()])
+    wrote = "wrote Gadget.example.io"
+    told = [heard[index : index + 3] for index, said in enumerate(heard) if heard[index + 1 : index + 2] == [wrote]]
+    assert told == [["a", wrote, "done"], ["b", wrote, "failed"], ["c", wrote, "later"]]
     assert "failed on reconciled" in caplog.text
 
 

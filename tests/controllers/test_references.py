@@ -19,7 +19,7 @@ OWNER = (API, "Config")
 def configs(world: World) -> World:
     """Configs beside the Gadgets that refer to them."""
     entry = {"type": "object", "properties": {name: {"type": "string"} for name in ("kind", "name", "namespace", "apiVersion")}}
-    world.client.create(crd("Config", dict.fromkeys(("users", "referencingWorkloads"), {"type": "array", "items": entry})))
+    world.client.create(crd("Config", {name: {"type": "array", "items": entry} for name in ("users", "referencingWorkloads")}))
     return world
 
 

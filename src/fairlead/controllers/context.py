@@ -105,7 +105,8 @@ class Caches:
 
     def list(self, api_version: str, kind: str, namespace: str | None = None) -> list[Json]:
         """Every object known, in one namespace or all."""
-        return [obj for obj in self.of(api_version, kind) if namespace is None or obj["metadata"].get("namespace") == namespace]
+        found = self.of(api_version, kind)
+        return list(found) if namespace is None else [obj for obj in found if (obj["metadata"].get("namespace") or "") == namespace]
 
     def by(self, api_version: str, kind: str, index: str, value: Any) -> builtins.list[Json]:
         """The objects of which the index says that value."""

@@ -38,7 +38,10 @@ class HealthServer:
         return int(self._server.sockets[0].getsockname()[1]) if self._server is not None else self._port
 
     async def __aenter__(self) -> HealthServer:
-        self._server = await asyncio.start_server(self._serve, self._host or None, self._port, limit=_LIMIT)
+        try:
+            self._server = await asyncio.start_server(self._serve, self._host or None, self._port, limit=_LIMIT)
+        except OSError as error:
+            raise FairleadError(f"health could not listen on {self._host}:{self._port}: {error.strerror or error}") from error
         return self
 
     async def __aexit__(self, *_: object) -> None:

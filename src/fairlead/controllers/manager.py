@@ -56,7 +56,7 @@ class Manager:
         events: bool = True,
         health: str | None = None,
         metrics: Any = None,
-        hooks: Iterable[ControllerHook] = (),
+        hooks: Iterable[ControllerHook | Hook] = (),
         grace: float = 30.0,
     ) -> None:
         _check(controllers, namespaces, client)
@@ -268,13 +268,15 @@ def _registry(metrics: Any) -> Any:
     return REGISTRY
 
 
-def _hooks(hooks: Iterable[ControllerHook], registry: Any) -> tuple[ControllerHook, list[Hook]]:
-    if registry is None:
-        return ControllerHooks(hooks), []
-    from ..status.prometheus import PrometheusHook
-    from .metrics import PrometheusControllerHook
+def _hooks(given: Iterable[ControllerHook | Hook], registry: Any) -> tuple[ControllerHook, list[Hook]]:
+    """Those that hear of reconciles, and those that hear of status writes."""
+    hooks = list(given)
+    if registry is not None:
+        from ..status.prometheus import PrometheusHook
+        from .metrics import PrometheusControllerHook
 
-    return ControllerHooks([*hooks, PrometheusControllerHook(registry)]), [PrometheusHook(registry)]
+        hooks += [PrometheusControllerHook(registry), PrometheusHook(registry)]
+    return ControllerHooks(hook for hook in hooks if isinstance(hook, ControllerHook)), [hook for hook in hooks if isinstance(hook, Hook)]
 
 
 async def _cancelled(tasks: list[asyncio.Future[Any]]) -> None:

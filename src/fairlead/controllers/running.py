@@ -60,7 +60,8 @@ class Running:
         self._client, self._caches, self._cache, self._writer, self._clock = client, caches, cache, writer, clock
         self._events = events
         self._hook = hook or ControllerHook()
-        self._wake = asyncio.Event()
+        #: Workers with nothing to do; one is woken for each key, not all of them.
+        self._idlers: list[asyncio.Future[None]] = []
         self._draining = asyncio.Event()
         self._conflicts: dict[ObjectKey, int] = {}
         self._echoes = Echoes()
@@ -80,7 +81,7 @@ class Running:
             else:
                 for key in dict.fromkeys([*self._mapped(informed, before), *self._mapped(informed, obj)]):
                     self.add(self._owner(key), priority)
-            self._wake.set()
+            self._wake()
 
         informer.listen(heard)
 
@@ -101,14 +102,15 @@ class Running:
         """Reconcile the key soon."""
         self._echoes.heard(key, NO_VERSION)
         self.queue.add(key, priority)
-        self._wake.set()
+        self._wake()
 
     # -- workers
 
     def drain(self) -> None:
         """No new reconcile begins; `serve` returns when those that run have ended."""
         self._draining.set()
-        self._wake.set()
+        while self._idlers:
+            self._wake()
 
     async def serve(self) -> None:
         """Wait until everything that this controller watches has been listed, then work."""
@@ -129,6 +131,8 @@ class Running:
             if key is None:
                 await self._idle()
                 continue
+            if len(self.queue):
+                self._wake()
             try:
                 await self.step(key)
             except asyncio.CancelledError:
@@ -136,15 +140,30 @@ class Running:
                 raise
             finally:
                 self.queue.done(key)
-                self._wake.set()
+                self._wake()  # for what came meanwhile, or is due earlier now
 
     async def _idle(self) -> None:
-        self._wake.clear()
+        """Until there may be something to do: a key was added, or one is due."""
         due = self.queue.next_due()
-        if due is None:
-            await self._wake.wait()
-        else:
-            await _first([self._wake.wait(), self._clock.sleep(max(0.0, due - self._clock.now()))])
+        woken: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._idlers.append(woken)
+        pause = self._clock.timeout(None if due is None else max(0.0, due - self._clock.now()))
+        try:
+            async with pause:
+                await woken
+        except TimeoutError:
+            pass
+        finally:
+            if woken in self._idlers:
+                self._idlers.remove(woken)
+
+    def _wake(self) -> None:
+        """Let one idle worker look at the queue; it wakes the next when there is more than it can take."""
+        while self._idlers:
+            woken = self._idlers.pop()
+            if not woken.done():
+                woken.set_result(None)
+                return
 
     # -- one reconcile
 
