@@ -7,7 +7,8 @@
     # one request, only if something changed; nothing that another writer did is undone
 
 The rooms: `status` is the writer, `clients` the adapters and the plain `Client`, `controllers` the reconcile loop around them,
-`components` what an operator is made of, `apiserver` a Kubernetes API server in the process, `testing` the pytest fixture `apiserver`, `audit` the auditor of operator source, `objects` what they all stand on.
+`components` what an operator is made of, `apiserver` a Kubernetes API server in the process, `testing` the pytest fixture
+`apiserver`, `audit` the auditor of operator source, `objects` what they all stand on.
 
 Importing this module imports no Kubernetes client, and none of the rooms before a name of theirs is used.
 """
