@@ -24,7 +24,6 @@ ROOT = HERE.parent.parent
 OTHER_TEXT = {
     ("Deployment patch with unknown field", 1): "the refused object is shown with its members in another order",
     ("Deployment patch with unknown field", 3): "the refused object is shown with its members in another order",
-    ("Deployment patch with unknown field", 4): "a strategic merge patch of a wrong type is refused in the words of a merge patch",
     ("ConfigMap json patch", 2): "the refused object is shown with its members in another order",
     ("Pod updates", 4): "the refusal ends with a diff of the server's internal structs",
     ("Pod updates", 7): "the refusal ends with a diff of the server's internal structs",
