@@ -104,6 +104,12 @@ def test_nothing_to_change_sends_nothing() -> None:
         ),
         pytest.param(
             {"conditions": [A]},
+            lambda s: s.conditions.remove("A"),
+            [holds("/status/conditions/0", A), remove("/status/conditions/0")],
+            id="the last condition goes as an entry, not as a list",
+        ),
+        pytest.param(
+            {"conditions": [A]},
             lambda s: (s.conditions.get("C"), s.update(x=1)),
             [holds("/status/conditions", [A]), holds("/status/x", None), add("/status/x", 1)],
             id="an entry looked for and not found tests the list",

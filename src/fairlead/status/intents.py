@@ -79,7 +79,8 @@ def _derive(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[
 def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Container[Path], found: list[Put | Drop]) -> None:
     before = [] if base is ABSENT else base
     names = shapes.names(at)
-    stood_by = identities(before, names) if names is not None and staged else None
+    # Entries one by one, also when the last of them goes; only from nothing to an empty list is a value of its own.
+    stood_by = identities(before, names) if names is not None and (staged or before) else None
     stand = identities(staged, names) if names is not None and stood_by is not None else None
     if names is not None and stood_by is not None and stand is not None:
         old = dict(zip(stood_by, before, strict=True))
