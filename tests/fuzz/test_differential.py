@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fairlead.testing.differential import canonical, cases, compare, servers
+from fairlead.testing.differential import canonical, cases, compare, known, servers
 from fairlead.testing.differential.conversations import Conversation, Step
 from fairlead.testing.differential.runner import Heard, Run, Server
 from fairlead.testing.differential.session import Session
@@ -147,3 +147,18 @@ def test_order_of_causes_in_a_message_does_not_count() -> None:
 
     assert said("metadata.uid: fixed", "a: bad") == said("a: bad", "metadata.uid: fixed")
     assert said("metadata.uid: fixed", "a: bad") != said("metadata.uid: fixed", "a: worse")
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "named"),
+    [
+        ('Deployment.apps "a" is invalid: x: Invalid value: null: no', 'Deployment.apps "a" is invalid: x: Invalid value: {}: no', True),
+        ('Deployment.apps "a" is invalid: x: Invalid value: null: no', 'Deployment.apps "a" is invalid: x: Invalid value: {}: yes', False),
+        ('K.fuzz.fairlead.dev "a" is invalid: x: Invalid value: null', 'K.fuzz.fairlead.dev "a" is invalid: x: Invalid value: {}', False),
+    ],
+    ids=["built-in kind", "another text", "custom resource"],
+)
+def test_empty_shown_as_null_is_a_limit_of_built_in_kinds(left: str, right: str, named: bool) -> None:
+    """A refusal that shows null for something empty is passed over for built-in kinds, and for nothing else."""
+    difference = compare.Difference(0, ".body.message", left, right, {"code": 422}, {"code": 422}, "")
+    assert (known.limit(difference) is not None) is named
