@@ -167,6 +167,30 @@ async def test_a_manager_that_does_not_lead_reconciles_nothing_and_takes_over_wa
     assert sorted(reconciled) == ["one:a", "two:a", "two:b"]
 
 
+async def test_a_reconcile_that_was_cut_off_is_begun_again(world: World) -> None:
+    """The lease is lost in the middle of it: it ends there, writes nothing, and is the first thing to do when the lease is back."""
+    begun: list[float] = []
+
+    async def reconcile(ctx: Context) -> None:
+        begun.append(world.clock.now())
+        ctx.status["phase"] = "Half"
+        await world.clock.sleep(30 if len(begun) == 1 else 0)
+        ctx.status["phase"] = "Done"
+
+    world.make("a")
+    line = world.line()
+    controller = Controller(API, "Gadget", reconcile)
+    await world.start(controller, line=line, leader_election=LeaderElection("operator", identity="one"))
+    line.cut = True
+    await world.clock.advance(15)
+    assert world.watchman.lost() == []
+    assert "status" not in world.get("a")
+    line.cut = False
+    await world.clock.advance(5)
+    assert len(begun) >= 2
+    assert world.get("a")["status"] == {"phase": "Done"}
+
+
 def test_times_that_cannot_work_are_refused() -> None:
     """A lease must outlast its renewals."""
     with pytest.raises(FairleadError) as refused:

@@ -173,6 +173,24 @@ async def test_a_conflict_is_quiet_and_the_next_try_begins_with_the_live_object(
     assert world.watchman.lost() == []
 
 
+async def test_a_conflict_teaches_what_the_watch_has_not_shown_yet(world: World) -> None:
+    """The watch lags far behind: the second try begins with the object that the first one ran into, and succeeds."""
+    seen: list[Any] = []
+
+    async def reconcile(ctx: Context) -> None:
+        seen.append(ctx.object["status"].get("phase"))
+        if len(seen) == 1:
+            world.client.patch(world.get("a"), {"status": {"phase": "Foreign"}}, subresource="status")
+        ctx.status["count"] = len(seen)
+
+    world.make("a")
+    world.faults.next(verb="watch", kind="Gadget", answer="lagging", behind=100)
+    await world.start(Controller(API, "Gadget", reconcile))
+    await world.clock.advance(1)
+    assert seen == [None, "Foreign"]
+    assert world.get("a")["status"] == {"phase": "Foreign", "count": 2}
+
+
 async def test_a_conflict_on_every_write_becomes_an_error_in_the_log(world: World, caplog: pytest.LogCaptureFixture) -> None:
     """Somebody fights for the field: that is worth knowing, and nothing of his is lost."""
 
