@@ -276,7 +276,11 @@ async def test_the_health_of_a_read_only_resource_counts(stand: Any) -> None:
     assert (await stand.get("apps/v1", "Deployment", "theirs"))["metadata"]["uid"] == made["metadata"]["uid"]
 
 
-@pytest.mark.parametrize("option", [{"delete": True}, {"delete_when": True}, {"gated_by": False}, {"gated_by": lambda: False}], ids=str)
+@pytest.mark.parametrize(
+    "option",
+    [{"delete": True}, {"delete_when": True}, {"gated_by": False}, {"gated_by": lambda: False}],
+    ids=["delete", "delete_when", "gated_by", "gated_by a function"],
+)
 async def test_what_is_no_longer_wanted_is_deleted_after_the_condition_is_staged(stand: Any, option: Any) -> None:
     """Once: what is missing already is success, and is not told again."""
     await stand.reconcile(web(ConfigMap(config())).reconcile)
