@@ -38,7 +38,7 @@ def rendered(result: dict[str, Any]) -> str:
 
 
 def _race(title: str, found: dict[str, Any]) -> str:
-    names = list(found)
+    names = ["fairlead", "kopf", "Go"]
     rows = [
         ["start to all Ready", *[f"{found[name]['seconds']:.2f} s" for name in names], *_ratios(found, "seconds", 0.5, 1.5)],
         ["processor time", *[f"{found[name]['cpu']:.2f} s" for name in names], *_ratios(found, "cpu")],
