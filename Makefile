@@ -25,10 +25,10 @@ demo: $(READY)   ## the story in seconds, on the embedded server
 test: lint real unit  ## everything: lint, types, layers, unit, conformance, a fixed set of fuzzer seeds, real clients
 
 quick: lint      ## the same without the real server
-	@$(BIN)/pytest -q -n $(JOBS) --fairlead-no-real
+	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup --fairlead-no-real
 
 lint: $(READY)   ## ruff, mypy --strict, import-linter
-	@$(BIN)/ruff check src tests benchmarks scripts
+	@$(BIN)/ruff check src tests benchmarks scripts examples
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
