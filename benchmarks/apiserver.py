@@ -191,7 +191,11 @@ def _operations(turn: int) -> list[Any]:
 
 
 def growth(counts: tuple[int, ...] = (100, 1000, 10_000)) -> list[dict[str, float]]:
-    """Create, get, patch, list in pages and watch with that many objects, in process: seconds per operation."""
+    """Create, patch, list in pages and watch with that many objects, in process, with the garbage collector as `fairlead serve`
+    sets it: seconds per operation."""
+    from fairlead.cli.serve import calm_collector
+
+    calm_collector()
     return [_grown(count) for count in counts]
 
 
@@ -291,7 +295,8 @@ def render() -> str:
         [
             "## The API server",
             table(["", "embedded", "real kube-apiserver", "kmock", "real / embedded", "goal"], rows),
-            "Time per operation with that many objects, in process (list and watch: per object):",
+            "Time per operation with that many objects, in process, with the garbage collector as `fairlead serve` sets it "
+            "(list and watch: per object):",
             table(["objects", "create", "status patch", "list in pages", "watch"], grown),
         ]
     )
