@@ -48,7 +48,9 @@ def test_an_operator_reacts_and_finalizes(
             answer: Any = server.machine.handle(request_of(method, path, body, manager="test"))
         return answer.json()
 
-    with kopf.testing.KopfRunner(["run", "--standalone", "-n", "default", str(operator)], timeout=60) as runner:
+    settings = kopf.OperatorSettings()
+    settings.queueing.exit_timeout = 30  # kopf's own two seconds are too few on a busy machine
+    with kopf.testing.KopfRunner(["run", "--standalone", "-n", "default", str(operator)], timeout=60, settings=settings) as runner:
         call("POST", gadgets, gadget)
         _until(lambda: call("GET", f"{gadgets}/g").get("status", {}).get("phase") == "made with size 3", runner)
         assert call("GET", f"{gadgets}/g")["metadata"]["finalizers"] == ["kopf.zalando.org/KopfFinalizerMarker"]
