@@ -296,7 +296,7 @@ def render() -> str:
             "## The API server",
             table(["", "embedded", "real kube-apiserver", "kmock", "real / embedded", "goal"], rows),
             "Time per operation with that many objects, in process, with the garbage collector as `fairlead serve` sets it "
-            "(list and watch: per object):",
+            "(list and watch: per object; these are means, and one pause of the collector moves them):",
             table(["objects", "create", "status patch", "list in pages", "watch"], grown),
         ]
     )

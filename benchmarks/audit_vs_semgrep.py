@@ -143,7 +143,7 @@ def _page(
         f"| fairlead audit, cold | {_usage(cold[0])} | {len(status)} of {len(sites)} writes |",
         f"| fairlead audit, warm | {_usage(warm[0])} | {len(status)} of {len(sites)} writes |",
         "",
-        "The clock depends on what else the machine does; processor seconds do not.",
+        "The clock depends on what else the machine does, processor seconds less so: compare the rows, not the figures.",
         "",
         "## What each finds that the other does not",
         "",

@@ -51,8 +51,10 @@ def embedded_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 
 
 @pytest.fixture(scope="session")
-def real_place() -> Iterator[Place]:
+def real_place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A real kube-apiserver."""
+    if request.config.getoption("--fairlead-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
     from fairlead.apiserver.real.build import available
     from fairlead.apiserver.real.launch import RealServer
 
