@@ -17,7 +17,7 @@ import pytest
 from fairlead.clients.client import AsyncClient
 from fairlead.clients.kubeconfig import connect_async
 from fairlead.controllers.manager import Manager
-from fairlead.errors import Forbidden
+from fairlead.errors import Conflict, Forbidden
 from fairlead.testing.pooled import RealBackend
 from fairlead.testing.server import ApiServer, EmbeddedBackend
 from fairlead.wire import Answer, Request
@@ -217,10 +217,16 @@ async def provisioned(server: ApiServer, name: str, transport: Any, replace_with
         await asyncio.gather(task, return_exceptions=True)
         manager = Manager(*load("plan_executor").controllers(), client=replace_with, events=False)
         task = asyncio.ensure_future(manager.serve())
-    last = await until(server, NODE, name, lambda obj: (obj.get("status") or {}).get("phase") == "Running")
+    await until(server, NODE, name, lambda obj: (obj.get("status") or {}).get("phase") == "Running")
+    return await _ended(server, NODE, name, transport, manager, task)
+
+
+async def _ended(server: ApiServer, kind: tuple[str, str], name: str, transport: Any, manager: Manager, task: asyncio.Future[None]) -> Any:
+    """The object when nobody writes any more: the wanted state may be there before the meddled request, which may be another object's."""
+    await asyncio.wait_for(transport.struck.wait(), WAIT)
     manager.stop()
     await task
-    return last
+    return await asyncio.to_thread(server.get, *kind, name)
 
 
 async def test_a_plan_survives_a_crash_at_each_request(server: ApiServer) -> None:
@@ -267,10 +273,8 @@ async def owned(server: ApiServer, name: str, transport: Any, replace_with: Asyn
         manager = Manager(*load("reference_owner").controllers(), client=replace_with, events=False)
         task = asyncio.ensure_future(manager.serve())
     wanted = [("Proxy", name), ("Server", name)]
-    last = await until(server, CONFIG, name, lambda obj: _listed(obj) == wanted and obj["metadata"].get("finalizers"))
-    manager.stop()
-    await task
-    return last
+    await until(server, CONFIG, name, lambda obj: _listed(obj) == wanted and obj["metadata"].get("finalizers"))
+    return await _ended(server, CONFIG, name, transport, manager, task)
 
 
 async def test_the_list_survives_a_crash_at_each_request(server: ApiServer) -> None:
@@ -287,10 +291,16 @@ async def test_the_list_survives_a_foreign_writer_at_each_request(server: ApiSer
     await asyncio.to_thread(server.apply, EXAMPLES / "reference_owner" / "crds.yaml")
 
     def report(name: str) -> None:
-        obj = server.get(*CONFIG, name)
+        """With its own retry: another request of the operator may come between this read and this write."""
         probed = {"type": "Probed", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-        status = obj.get("status") or {}
-        server.client.replace({**obj, "status": {**status, "conditions": [*status.get("conditions", []), probed]}}, subresource="status")
+        while True:
+            obj = server.get(*CONFIG, name)
+            status = obj.get("status") or {}
+            try:
+                server.client.replace({**obj, "status": {**status, "conditions": [*status.get("conditions", []), probed]}}, subresource="status")
+            except Conflict:
+                continue
+            return
 
     async with connect_async(server.kubeconfig) as client:
         for number in range(5, 9):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import random
 import threading
@@ -135,11 +136,12 @@ class _Watching:
         threading.Thread(target=self._listen, name="fairlead-watching", daemon=True).start()
 
     def _listen(self) -> None:
-        for line in self._lines:
-            obj = json.loads(line)["object"]
-            with self._arrived:
-                self._versions.setdefault(obj["metadata"]["name"], []).append(obj)
-                self._arrived.notify_all()
+        with contextlib.suppress(OSError):  # the end of the watch: nobody writes any more, or the server is gone
+            for line in self._lines:
+                obj = json.loads(line)["object"]
+                with self._arrived:
+                    self._versions.setdefault(obj["metadata"]["name"], []).append(obj)
+                    self._arrived.notify_all()
 
     def versions(self, last: dict[str, str]) -> dict[str, list[Json]]:
         """All of them, once the last ones have arrived."""
