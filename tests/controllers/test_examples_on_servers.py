@@ -296,8 +296,9 @@ async def test_the_list_survives_a_foreign_writer_at_each_request(server: ApiSer
         while True:
             obj = server.get(*CONFIG, name)
             status = obj.get("status") or {}
+            told = {**status, "conditions": [*status.get("conditions", []), probed]}
             try:
-                server.client.replace({**obj, "status": {**status, "conditions": [*status.get("conditions", []), probed]}}, subresource="status")
+                server.client.replace({**obj, "status": told}, subresource="status")
             except Conflict:
                 continue
             return
