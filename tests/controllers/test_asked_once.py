@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -60,6 +60,37 @@ async def test_everything_else_goes_out_each_time(method: str, path: str) -> Non
     for asked in held.asked:
         asked.set_result(Answer(200))
     await asyncio.gather(*tasks)
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "learned"),
+    [
+        ("/apis/example.io/v1", b'{"resources": [{"name": "gadgets", "kind": "Gadget", "namespaced": true}]}', {"example.io/v1": ["Gadget"]}),
+        ("/api/v1", b'{"resources": [{"name": "pods", "kind": "Pod", "namespaced": true}]}', {"v1": ["Pod"]}),
+        ("/apis/example.io", b'{"versions": []}', {}),
+        ("/openapi/v3/apis/example.io/v1", b"{}", {}),
+        ("/apis/example.io/v1", b"<html>", {}),
+        ("/apis/example.io/v1", b'["no", "list"]', {}),
+    ],
+    ids=["a group", "the core", "a group's versions", "a schema", "no JSON", "another document"],
+)
+async def test_what_a_group_serves_is_kept_for_the_writers(path: str, body: bytes, learned: dict[str, list[str]]) -> None:
+    """Only the document that says so counts, and whatever came goes on to who asked."""
+    held, resources = Held(), dict[str, Any]()
+    asking = asyncio.ensure_future(AskedOnce(held, resources).send(Request(method="GET", path=path)))
+    await asyncio.sleep(0)
+    held.asked[0].set_result(Answer(200, body))
+    assert (await asking).body == body
+    assert {version: list(kinds) for version, kinds in resources.items()} == learned
+
+
+async def test_a_refusal_teaches_nothing() -> None:
+    """A group that is not there today may be there tomorrow."""
+    held, resources = Held(), dict[str, Any]()
+    asking = asyncio.ensure_future(AskedOnce(held, resources).send(Request(method="GET", path="/apis/example.io/v1")))
+    await asyncio.sleep(0)
+    held.asked[0].set_result(Answer(404, b'{"resources": []}'))
+    assert ((await asking).status, resources) == (404, {})
 
 
 async def test_who_waited_for_a_question_that_failed_asks_for_himself() -> None:

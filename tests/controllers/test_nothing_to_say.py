@@ -8,7 +8,7 @@ from typing import Any
 from fairlead import Context, Controller
 from fairlead.controllers.clock import settle
 
-from .conftest import API, Line, World
+from .conftest import API, Line, World, crd
 
 OBJECTS = [f"g{index:02d}" for index in range(30)]
 
@@ -53,11 +53,37 @@ def _question(method: str, path: str, query: dict[str, Any]) -> str:
     return "discovery" if path == f"/apis/{API}" else f"{method} {path.rpartition('/')[2]}"
 
 
-async def test_a_start_costs_one_write_per_object_and_five_questions(world: World) -> None:
-    """However many workers begin at once, and wait for the same answers; the client and the writer each find out where the kind is."""
+async def test_a_start_costs_one_write_per_object_and_four_questions(world: World) -> None:
+    """However many workers begin at once, and wait for the same answers; where the kind is, the writer has from the watch."""
     line = await _ready(world, Saying(), answers_after=0.1)
     await world.clock.advance(10)
-    assert _asked(line) == {"discovery": 2, "list": 1, "watch": 1, "schema": 1, "PATCH status": len(OBJECTS)}
+    assert _asked(line) == {"discovery": 1, "list": 1, "watch": 1, "schema": 1, "PATCH status": len(OBJECTS)}
+
+
+async def test_several_controllers_of_one_group_find_their_kinds_with_one_question(world: World) -> None:
+    """Each has a writer of its own, and all know what any of them was told."""
+    world.client.create(crd("Widget"))
+    world.make("g")
+    world.make("w", "Widget")
+    line, saying = world.line(), Saying()
+    await world.start(Controller(API, "Gadget", saying), Controller(API, "Widget", saying), line=line)
+    assert saying.seen.keys() == {"g", "w"}
+    assert _asked(line)["discovery"] == 1
+
+
+async def test_a_kind_that_came_after_the_question_is_asked_for_again(world: World) -> None:
+    """What one was told is not taken for all there is: a reconcile that edits an object of a newer kind finds it."""
+    world.make("g")
+
+    async def reconcile(ctx: Context) -> None:
+        world.client.create(crd("Widget"))
+        widget = world.make("w", "Widget")
+        await ctx.writer.mutate(widget, lambda status: status.update(phase="Found"))
+
+    line = world.line()
+    await world.start(Controller(API, "Gadget", reconcile), line=line)
+    assert world.get("w", "Widget")["status"] == {"phase": "Found"}
+    assert _asked(line)["discovery"] == 2
 
 
 async def test_an_operator_that_starts_on_what_it_has_said_writes_nothing(world: World) -> None:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import FairleadError
+from ..status.strategies import COMPARE, Strategy
 from . import rbac
 
 if TYPE_CHECKING:
@@ -53,6 +54,7 @@ class Controller:
         claims: Sequence[str] = (),
         keys: Mapping[str, Sequence[str]] | None = None,
         finalizer: str | None = None,
+        strategy: Strategy = COMPARE,
     ) -> None:
         if not api_version or not kind:
             raise FairleadError(f"expected an apiVersion and a kind, got {api_version!r} and {kind!r}")
@@ -62,6 +64,8 @@ class Controller:
             raise FairleadError(f"expected a concurrency of at least 1, got {concurrency}")
         if timeout is not None and timeout <= 0:
             raise FairleadError(f"expected a timeout of more than 0 seconds, or None for none, got {timeout}")
+        if not isinstance(strategy, Strategy):
+            raise FairleadError(f"expected a strategy (COMPARE, LOCKED, MERGE or APPLY), got {strategy!r}")
         self.api_version, self.kind = api_version, kind
         self.reconcile = reconcile
         self.name = name or kind.lower()
@@ -72,6 +76,8 @@ class Controller:
         self.keys = dict(keys or {})
         #: Said here so that `rbac()` grants the patch of metadata that it needs; the reconcile adds and removes it.
         self.finalizer = finalizer
+        #: How its status is sent.
+        self.strategy = strategy
         self.sources: list[Source] = []
         self.indexes: list[tuple[str, str, str, Indexer]] = []
 

@@ -53,12 +53,14 @@ class Informer:
         *,
         clock: Clock,
         chance: Callable[[], float],
+        managed_fields: bool = False,
     ) -> None:
         self._client = client
         self.api_version, self.kind, self.namespace = api_version, kind, namespace
         self.cache = cache
         self._clock = clock
         self._chance = chance
+        self._kept = _interned if managed_fields else _slim
         self._listeners: list[Listener] = []
         self._trouble = ""
         #: Where the next watch goes on; empty when a list is needed.
@@ -104,7 +106,7 @@ class Informer:
         return self._fruitful or self._clock.now() - began >= EARLY
 
     async def _list(self) -> None:
-        objects, version = await self._client.snapshot(self.api_version, self.kind, self.namespace, each=_slim)
+        objects, version = await self._client.snapshot(self.api_version, self.kind, self.namespace, each=self._kept)
         known = {key: self.cache.witnessed(key) for key in map(key_of, objects)}
         first = not self.synced.is_set()
         gone = self.cache.replace_all(objects, self.namespace, int(version) if version.isdigit() else -1)
@@ -134,7 +136,7 @@ class Informer:
         if what == "DELETED":
             self._tell(GONE, self.cache.saw_gone(obj), obj)
         elif what != "BOOKMARK":
-            self._tell(CHANGED, self.cache.saw(_slim(obj)), obj)
+            self._tell(CHANGED, self.cache.saw(self._kept(obj)), obj)
         self._version = obj["metadata"]["resourceVersion"]
 
     def _tell(self, what: str, before: Json | None, obj: Json) -> None:
@@ -162,11 +164,16 @@ class Informer:
 
 def _slim(obj: Json) -> Json:
     """Without managedFields, often the larger half: nobody decides on them, and the writer reads them live when it must name somebody."""
-    metadata = obj["metadata"]  # fresh from the wire, nobody else's yet
-    metadata.pop("managedFields", None)
+    obj["metadata"].pop("managedFields", None)  # fresh from the wire, nobody else's yet
+    return _interned(obj)
+
+
+def _interned(obj: Json) -> Json:
+    """What is the same in all of them is kept once."""
+    metadata = obj["metadata"]
     for place, name in ((obj, "apiVersion"), (obj, "kind"), (metadata, "namespace")):
         if name in place:
-            place[name] = sys.intern(place[name])  # the same in all of them, and kept once
+            place[name] = sys.intern(place[name])
     return obj
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import logging
 import random
 import signal
@@ -19,6 +20,7 @@ from ..errors import FairleadError
 from ..status.claims import Claims
 from ..status.hooks import Hook
 from ..status.outcome import Kind
+from ..status.strategies import APPLY
 from ..status.writer import AsyncStatusWriter
 from . import rbac
 from .asking import AskedOnce
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 
     from ..objects.tree import Json
     from ..status.outcome import Outcome
+    from ..status.targets import Resource
     from .controller import Controller
     from .leases import LeaderElection
 
@@ -74,6 +77,8 @@ class Manager:
         self.caches = Caches()
         self.running: list[Running] = []
         self._informers: dict[tuple[str, str, str | None], Informer] = {}
+        #: What discovery has said to any of us.
+        self._resources: dict[str, dict[str, Resource]] = {}
         self._stopping: asyncio.Event | None = None
         self.health = HealthServer(health, self._pages()) if health is not None else None
 
@@ -178,6 +183,8 @@ class Manager:
 
     def prepare(self, client: AsyncClient) -> None:
         """Wire caches, informers and controllers, without starting anything: `serve` does it, and an explorer."""
+        client = copy.copy(client)
+        client.transport = AskedOnce(client.transport, self._resources)
         for controller in self.controllers:
             self.running.append(self._wired(controller, client))
         for controller in self.controllers:
@@ -194,8 +201,9 @@ class Manager:
     def _wired(self, controller: Controller, client: AsyncClient) -> Running:
         own = self._informers_of(controller.api_version, controller.kind, client)
         writer = AsyncStatusWriter(
-            AskedOnce(client.transport),
+            client.transport,
             field_manager=controller.field_manager,
+            strategy=controller.strategy,
             registry=self.registry,
             claims={controller.kind_name: controller.claims} if controller.claims else None,
             keys=controller.keys,
@@ -204,6 +212,7 @@ class Manager:
             chance=self.chance,
             seconds=self.clock.now,
             sleep=self.clock.sleep,
+            resources=self._resources,
         )
         events = EventRecorder(client, controller.field_manager, socket.gethostname(), self.clock) if self._with_events else None
         running = Running(
@@ -228,7 +237,11 @@ class Manager:
                 except LookupError:
                     cache = Cache()
                     self.caches.add(api_version, kind, cache)
-                self._informers[key] = Informer(client, api_version, kind, namespace, cache, clock=self.clock, chance=self.chance)
+                # Server-side apply has to send all that its manager owns, and what that is stands in managedFields.
+                applied = any((c.api_version, c.kind, c.strategy) == (api_version, kind, APPLY) for c in self.controllers)
+                self._informers[key] = Informer(
+                    client, api_version, kind, namespace, cache, clock=self.clock, chance=self.chance, managed_fields=applied
+                )
             found.append(self._informers[key])
         return found
 

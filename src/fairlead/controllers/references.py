@@ -138,10 +138,7 @@ class _References:
     def _write(self, ctx: Context, found: list[Json]) -> None:
         """The whole list, sorted, as one value: its owner knows all of it, so an entry that somebody else put there does not belong."""
         entries = {tuple(_KEYS[key](obj) for key in self._keys): obj for obj in found}
-        stage = ctx.status._stage
-        place = ("status", self._field)
-        stage.shapes = msgspec.structs.replace(stage.shapes, keyed={at: keys for at, keys in stage.shapes.keyed.items() if at != place})
-        ctx.status[self._field] = [dict(zip(self._keys, entry, strict=True)) for entry in sorted(entries)]
+        ctx.status.put_whole(self._field, [dict(zip(self._keys, entry, strict=True)) for entry in sorted(entries)])
 
 
 def _finder(where: Where) -> Callable[[Json], list[ObjectKey]]:

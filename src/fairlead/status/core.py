@@ -53,12 +53,13 @@ class Core:
     """One writer, without its transport."""
 
     def __init__(
-        self, settings: Settings, claims: Mapping[str, Sequence[str]] | None, registry: Claims | None, hooks: Iterable[Hook]
-    ) -> None:
+        self, settings: Settings, claims: Mapping[str, Sequence[str]] | None, registry: Claims | None, hooks: Iterable[Hook],
+        resources: dict[str, dict[str, Resource]] | None = None,
+    ) -> None:  # fmt: skip
         if not settings.field_manager or len(settings.field_manager) > 128:
             raise ValueError(f"expected a field manager of 1 to 128 characters, got {settings.field_manager!r}")
         self.settings = settings
-        self.memory = Memory()
+        self.memory = Memory(resources=resources)
         self.hooks = Hooks(hooks)
         self.registry = registry if registry is not None else Claims()
         if claims:
@@ -259,7 +260,7 @@ class Core:
                     found = schemas.shapes_of(answer.json(), target)
             self.memory.keep_shapes(target.kind_id, found, self.settings.seconds())
             known = self._known_shapes(target)
-            stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed})
+            stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed}, wholes=stage.shapes.wholes)
         return stage.shapes
 
     # -- after the answer

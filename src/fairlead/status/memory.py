@@ -40,7 +40,7 @@ class Learned(msgspec.Struct, frozen=True):
 class Memory:
     """One per writer; threads may share it."""
 
-    def __init__(self, limit: int = 4096) -> None:
+    def __init__(self, limit: int = 4096, resources: dict[str, dict[str, Resource]] | None = None) -> None:
         self._limit = limit
         self._lock = allocate_lock()
         #: Version and bytes: the object itself belongs to the caller, who may do with it what he likes.
@@ -48,7 +48,8 @@ class Memory:
         self._altered: dict[str, dict[Path, Learned]] = {}
         self._paces: OrderedDict[str, Pace] = OrderedDict()
         self.tempo = Tempo()
-        self.resources: dict[str, dict[str, Resource]] = {}
+        #: What discovery says, by apiVersion; shared where writers of one process are given the same.
+        self.resources: dict[str, dict[str, Resource]] = resources if resources is not None else {}
         self._shapes: dict[str, tuple[Shapes, float]] = {}
         self.warned: set[tuple[str, str]] = set()
 

@@ -34,6 +34,8 @@ class Shapes(msgspec.Struct, frozen=True):
     sets: frozenset[Place] = frozenset({("metadata", "finalizers")})
     #: The keyed lists whose uniqueness the server enforces. None: not known yet (nobody has asked for the schema).
     enforced: frozenset[Place] | None = None
+    #: Keyed lists that are written as one value all the same.
+    wholes: frozenset[Place] = frozenset()
 
     def keys(self, path: Path, value: Json) -> tuple[str, ...] | None:
         """The key members of the list at the path, or None when the list is one value. Duplicates make it one value."""
@@ -43,6 +45,8 @@ class Shapes(msgspec.Struct, frozen=True):
     def names(self, path: Path) -> tuple[str, ...] | None:
         """The key members of the list at the path, whatever stands in it; None where nobody says that it has any."""
         place = place_of(path)
+        if self.wholes and place in self.wholes:
+            return None
         return self.keyed.get(place) or (CONDITIONS_KEY if place and place[-1] == "conditions" else None)
 
     def is_set(self, path: Path, value: Json) -> bool:
@@ -63,6 +67,10 @@ class Shapes(msgspec.Struct, frozen=True):
         """The same with lists that the caller declares to be keyed: {"referencingWorkloads": ("kind", "name")}, below status."""
         more = {("status", *place.split(".")): tuple(names) for place, names in keys.items()}
         return msgspec.structs.replace(self, keyed={**self.keyed, **more})
+
+    def whole(self, path: Path) -> Shapes:
+        """The same with a list that this session writes as one value, whoever says that it is keyed."""
+        return msgspec.structs.replace(self, wholes=self.wholes | {place_of(path)})
 
 
 def place_of(path: Path) -> Place:

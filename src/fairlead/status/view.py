@@ -249,6 +249,12 @@ class Status(MapView):
         self._stage.shapes = self._stage.shapes.declared({".".join(s for s in parse_path(place) if isinstance(s, str)): tuple(key)})
         return MapView(self._stage, steps)
 
+    def put_whole(self, place: str, value: Any) -> None:
+        """Put it there as one value, a keyed list too: for the owner of all of it. An entry that somebody else has put into it goes."""
+        path = (*self._path, *parse_path(place))
+        self._stage.shapes = self._stage.shapes.whole(path)
+        self._stage.put(path, plain(value, path))
+
     def raise_to(self, path: str, floor: int) -> None:
         """At least this: never lowers what another writer, or a newer reconcile, has put there."""
         if not isinstance(floor, int) or isinstance(floor, bool):

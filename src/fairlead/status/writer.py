@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from .effects import Conversation
     from .hooks import Hook
     from .outcome import Made, Outcome
+    from .targets import Resource
 
 Result = TypeVar("Result")
 FLUSH, DISCARD = "flush", "discard"
@@ -71,8 +72,10 @@ class _Writer:
         now: Callable[[], str] | None = None,
         chance: Callable[[], float] | None = None,
         seconds: Callable[[], float] | None = None,
+        resources: dict[str, dict[str, Resource]] | None = None,
     ) -> None:
-        self._core = Core(_settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds), claims, registry, hooks)
+        settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
+        self._core = Core(settings, claims, registry, hooks, resources)
 
     def _open(self, obj: Any, guard: Sequence[str] = ()) -> Open:
         tree, lossy = self._plain(obj)
