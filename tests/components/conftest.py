@@ -134,22 +134,25 @@ class Stand:
         obj = obj or await self.owner()
         session = self.writer.session(obj)
         result = None
-        async with session as status:
-            ctx = Recorded(
-                self.events,
-                obj=obj,
-                stage=session.opened.stage,
-                status=status,
-                client=self.client,
-                cache=self.caches,
-                writer=self.writer,
-                clock=self.clock,
-                events=None,
-                controller="webapp",
-            )
-            for step in steps:
-                result = await step(ctx)
-        ctx.settled()
+        try:
+            async with session as status:
+                ctx = Recorded(
+                    self.events,
+                    obj=obj,
+                    stage=session.opened.stage,
+                    status=status,
+                    client=self.client,
+                    cache=self.caches,
+                    writer=self.writer,
+                    clock=self.clock,
+                    events=None,
+                    controller="webapp",
+                )
+                for step in steps:
+                    result = await step(ctx)
+            ctx.settled()
+        finally:
+            await ctx.over()
         return result
 
     async def condition(self, type: str) -> Any:

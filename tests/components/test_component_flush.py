@@ -248,6 +248,9 @@ class Recording:
     def failed(self, owner: Any, component: str, reason: str) -> None:
         self.told.append(("failed", component, reason))
 
+    def forget(self, owner: Any) -> None:
+        self.told.append(("forget", owner.name))
+
 
 async def test_applies_and_failures_are_counted(stand: Any) -> None:
     """By what applying did, and by the reason of the failure."""

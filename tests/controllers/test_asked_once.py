@@ -65,8 +65,8 @@ async def test_everything_else_goes_out_each_time(method: str, path: str) -> Non
 @pytest.mark.parametrize(
     ("path", "body", "learned"),
     [
-        ("/apis/example.io/v1", b'{"resources": [{"name": "gadgets", "kind": "Gadget", "namespaced": true}]}', {"example.io/v1": ["Gadget"]}),
-        ("/api/v1", b'{"resources": [{"name": "pods", "kind": "Pod", "namespaced": true}]}', {"v1": ["Pod"]}),
+        ("/apis/example.io/v1", b'{"resources": [{"name": "gadgets", "kind": "Gadget"}]}', {"example.io/v1": ["Gadget"]}),
+        ("/api/v1", b'{"resources": [{"name": "pods", "kind": "Pod"}]}', {"v1": ["Pod"]}),
         ("/apis/example.io", b'{"versions": []}', {}),
         ("/openapi/v3/apis/example.io/v1", b"{}", {}),
         ("/apis/example.io/v1", b"<html>", {}),

@@ -68,6 +68,20 @@ async def test_nobody_refers_to_it_and_nothing_is_said_twice(configs: World) -> 
     assert len(line.writes) == 2
 
 
+async def test_a_blocked_deletion_is_told_when_it_is_written_and_once(configs: World) -> None:
+    """The first write is refused: the event waits for the second."""
+    configs.make("c", "Config")
+    configs.make("g", spec={"config": "c"})
+    await configs.start(references(OWNER, from_=[(API, "Gadget", "spec.config")]), events=True)
+    configs.faults.next(verb="patch", kind="Config", answer=403)
+    configs.client.delete(configs.get("c", "Config"))
+    await settle()
+    assert configs.client.list("events.k8s.io/v1", "Event", "default") == []
+    await configs.clock.advance(1)
+    [event] = configs.client.list("events.k8s.io/v1", "Event", "default")
+    assert (event["note"], event.get("series")) == ("referenced by Gadget g", None)
+
+
 async def _then(ctx: Any) -> None: ...
 
 

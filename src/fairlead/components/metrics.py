@@ -37,6 +37,9 @@ class Recorder(Protocol):
     def failed(self, owner: Owner, component: str, reason: str) -> None:
         """A component could not be reconciled."""
 
+    def forget(self, owner: Owner) -> None:
+        """The owner is gone; told by the controller that reconciled it."""
+
 
 class PrometheusRecorder:
     """For Prometheus. Needs the extra `metrics`. Make one per process and give it to every component."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Hashable
 
     from ..clients.client import AsyncClient
     from ..controllers.clock import Clock
@@ -46,6 +46,15 @@ class Place(Protocol):
 
     def after_flush(self, action: Callable[[], object]) -> None:
         """Do this once the staged status is written."""
+
+    def stored(self, path: str) -> Any:
+        """What the server is known to have of the status."""
+
+    def at_last(self, name: Hashable, action: Callable[[], Awaitable[object]]) -> None:
+        """Await this when the reconcile and its flush are over, however they ended."""
+
+    def when_gone(self, name: Hashable, action: Callable[[], object]) -> None:
+        """Do this when the owner is gone."""
 
     async def event(self, reason: str, note: str, *, type: str = "Normal", action: str = "Reconcile") -> None:
         """Record an event on the owner."""

@@ -10,18 +10,21 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..clients.client import AsyncClient
-from ..objects.tree import thaw
+from ..objects.paths import find
+from ..objects.paths import parse as parse_path
+from ..objects.tree import ABSENT, thaw
 from ..status.view import ListView, MapView
 
 if TYPE_CHECKING:
     import builtins
-    from collections.abc import Callable
+    from collections.abc import Awaitable, Callable, Hashable
 
     from ..objects.tree import Json
     from ..status.stage import Stage
     from ..status.writer import AsyncSessionStatus, AsyncStatusWriter
     from .cache import Cache
     from .clock import Clock
+    from .departures import Departures
     from .events import EventRecorder
 
 log = logging.getLogger("fairlead.controllers")
@@ -188,6 +191,7 @@ class Context:
         clock: Clock,
         events: EventRecorder | None,
         controller: str,
+        departures: Departures | None = None,
     ) -> None:
         #: The object as it was read; immutable in effect.
         self.object = SeenObject(obj, stage)
@@ -204,7 +208,10 @@ class Context:
         #: None when the manager records no events; `ctx.event` works either way.
         self.events = events
         self.controller = controller
+        self._stage = stage
+        self._departures = departures
         self._afterwards: list[Callable[[], object]] = []
+        self._at_last: dict[Hashable, Callable[[], Awaitable[object]]] = {}
 
     def after_flush(self, action: Callable[[], object]) -> None:
         """Do this when the reconcile has returned and its status is written; not at all when either failed. For metrics."""
@@ -217,6 +224,30 @@ class Context:
                 action()
             except Exception:
                 log.exception("%r failed after the flush of %r", action, self.object)
+
+    def stored(self, path: str) -> Any:
+        """What the server is known to have at that path of the status: as it was read, or as the last flush was answered. Neither what
+        is only staged nor a read; None when nothing is there."""
+        found = find(self._stage.base, ("status", *parse_path(path)))
+        return None if found is ABSENT else thaw(found)
+
+    def at_last(self, name: Hashable, action: Callable[[], Awaitable[object]]) -> None:
+        """Await this when the reconcile is over, its flush included, however they ended: `stored` tells what came of it. For events.
+        The first one given under a name counts."""
+        self._at_last.setdefault(name, action)
+
+    async def over(self) -> None:
+        """Used by the controller: the reconcile and its flush have ended."""
+        for action in self._at_last.values():
+            try:
+                await action()
+            except Exception:
+                log.exception("%r failed after the reconcile of %r", action, self.object)
+
+    def when_gone(self, name: Hashable, action: Callable[[], object]) -> None:
+        """Do this when the object is gone, at whatever time; the last one given under a name counts. For what is kept about objects."""
+        if self._departures is not None:
+            self._departures.expect(self.snapshot, name, action)
 
     @property
     def namespace(self) -> str:

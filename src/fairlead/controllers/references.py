@@ -121,9 +121,15 @@ class _References:
             return None
         self._write(ctx, found)
         message = _named(found)
-        if _says(ctx.snapshot) != message:
-            await ctx.event(BLOCKED, message, type=WARNING, action="Delete")
+        before = _says(ctx)
         ctx.status.conditions.set(BLOCKED, True, reason="Referenced", message=message)
+
+        async def tell() -> None:
+            """Once it is on the server: a reconcile that has to run again tells nothing twice."""
+            if message != before and message == _says(ctx):
+                await ctx.event(BLOCKED, message, type=WARNING, action="Delete")
+
+        ctx.at_last(BLOCKED, tell)
         return None
 
     async def _live(self, ctx: Context) -> list[Json]:
@@ -165,9 +171,11 @@ def _named(found: list[Json]) -> str:
     return f"referenced by {', '.join(names[:_NAMED])}{more}"
 
 
-def _says(obj: Json) -> str | None:
-    conditions = (obj.get("status") or {}).get("conditions") or []
-    return next((entry.get("message") for entry in conditions if entry.get("type") == BLOCKED and entry.get("status") == "True"), None)
+def _says(ctx: Context) -> str | None:
+    """Why the deletion is blocked, as the server has it."""
+    entry = ctx.stored(f"conditions[{BLOCKED}]") or {}
+    message: str | None = entry.get("message") if entry.get("status") == "True" else None
+    return message
 
 
 def _check(owner_kind: Any, from_: Sequence[Any], keys: Sequence[str], then: Any) -> None:

@@ -15,6 +15,7 @@ from ..errors import Conflict, FairleadError
 from ..status.outcome import Kind
 from .cache import key_of, version
 from .context import Context
+from .departures import Departures
 from .echoes import NO_VERSION, Echoes
 from .hooks import CONFLICT, DONE, FAILED, GONE, LATER, ControllerHook
 from .queue import FRESH, INITIAL, Queue
@@ -65,6 +66,7 @@ class Running:
         self._draining = asyncio.Event()
         self._conflicts: dict[ObjectKey, int] = {}
         self._echoes = Echoes()
+        self._departures = Departures()
 
     # -- from changes to keys
 
@@ -172,6 +174,7 @@ class Running:
         obj = self._cache.get(*key)
         if obj is None:
             self._settled(key)
+            self._departures.gone(key)
             return
         began = self._clock.now()
         result = await self._judged(key, obj)
@@ -201,13 +204,21 @@ class Running:
         return LATER
 
     async def _reconcile(self, session: AsyncSession, obj: Json) -> float | None:
-        async with session as status:
-            context = Context(
-                obj=obj, stage=session.opened.stage, status=status, client=self._client, cache=self._caches, writer=self._writer,
-                clock=self._clock, events=self._events, controller=self.controller.name,
-            )  # fmt: skip
-            result = _seconds(await self._bounded(context))
-        context.settled()
+        context: Context | None = None
+        try:
+            async with session as status:
+                context = Context(
+                    obj=obj, stage=session.opened.stage, status=status, client=self._client, cache=self._caches, writer=self._writer,
+                    clock=self._clock, events=self._events, controller=self.controller.name, departures=self._departures,
+                )  # fmt: skip
+                result = _seconds(await self._bounded(context))
+        except Exception:
+            if context is not None:
+                await context.over()
+            raise
+        if session.outcome is None or session.outcome.kind is not Kind.GONE:
+            context.settled()
+        await context.over()
         return result
 
     async def _bounded(self, context: Context) -> Any:
@@ -234,6 +245,7 @@ class Running:
 
     def _gone(self, key: ObjectKey) -> str:
         self._settled(key)
+        self._departures.gone(key)
         log.debug("%s is gone", self._named(key), extra=self._fields(key))
         return GONE
 
