@@ -1,0 +1,44 @@
+"""kr8s and pykube: the object writes itself.
+
+Called by `walk` for a receiver that is known to be such an object. pykube's `update` sends the whole object, resourceVersion included,
+as a merge patch: a stale copy is refused. kr8s sends what it is given.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from fairlead.audit.python.expressions import Names, argument, literal, text
+from fairlead.audit.python.writes import Write, locked, outside, part_of
+
+_VERBS = {"create": "create", "delete": "delete", "patch": "merge-patch"}
+_METADATA = {"annotate", "label", "remove_label", "set_owner", "adopt"}
+_SPEC = {"scale", "cordon", "uncordon", "taint", "tolerate"}
+
+
+def write_of(call: ast.Call, name: str, names: Names, library: str) -> Write | None:
+    name = name.removeprefix("async_")
+    if name in _VERBS:
+        verb = _VERBS[name]
+        write = Write(verb, outside(verb))
+        if name == "patch":
+            write.body = argument(call, 0, "patch", "strategic_merge_patch")
+            _patch(call, write, names)
+    elif name == "update" and library == "pykube":
+        write = Write("merge-patch-locked", "spec", notes=["whole object"])
+    elif name in _METADATA or name in _SPEC:
+        if library == "pykube" and name in _METADATA:
+            return None
+        write = Write("merge-patch-locked" if library == "pykube" else "merge-patch", "metadata" if name in _METADATA else "spec")
+    else:
+        return None
+    if literal(argument(call, -1, "subresource"), names) == "status" and name in ("patch", "update"):
+        write.target = "status"
+    write.subject = text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
+    return locked(write, names)
+
+
+def _patch(call: ast.Call, write: Write, names: Names) -> None:
+    if literal(argument(call, -1, "type"), names) == "json":
+        write.verb = "json-patch"
+    write.target = part_of(write.body, names)

@@ -1,0 +1,73 @@
+"""What a write changes in a status: field names, which of them are lists, and which differ on every pass.
+
+Called by `walk` for each write. A body that is a dict says it; for an object that is sent back as a whole, the changes made to it
+before do.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from fairlead.audit.python.expressions import NOW, Names, is_list, resolve, text
+
+if TYPE_CHECKING:
+    from fairlead.audit.model import Event
+
+
+@dataclass(slots=True)
+class Staged:
+    fields: tuple[str, ...] = ()
+    lists: tuple[str, ...] = ()
+    now: list[str] = field(default_factory=list)
+    parts: set[str] = field(default_factory=set)
+
+
+def fields_of(body: ast.expr | None, names: Names, events: list[Event], subject: str) -> Staged:
+    held = resolve(body, names)
+    if isinstance(held, ast.Dict):
+        return _of_dict(held, names)
+    changed = [event for event in events if event.what == "mutate" and event.subject.split(".")[0] == subject.split(".")[0]]
+    status = [event for event in changed if event.path.startswith("Status.")]
+    return Staged(
+        tuple(dict.fromkeys(_name(event) for event in status)),
+        tuple(dict.fromkeys(_name(event) for event in status if _is_list(event))),
+        [],
+        {event.path.split(".")[0] for event in changed if event.path != "Metadata.ResourceVersion"},
+    )
+
+
+def _name(event: Event) -> str:
+    name = event.path.split(".")[1]
+    return name[:1].lower() + name[1:]
+
+
+def _is_list(event: Event) -> bool:
+    how = event.detail.partition("|")[0]
+    return how in ("list", "append") or event.path.endswith("Conditions")
+
+
+def _of_dict(body: ast.Dict, names: Names) -> Staged:
+    out = Staged()
+    status = resolve(_value(body, "status"), names)
+    if not isinstance(status, ast.Dict):
+        return out
+    known, lists = [], []
+    for key, value in zip(status.keys, status.values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            held = resolve(value, names)
+            known.append(key.value)
+            if key.value == "conditions" or is_list(held):
+                lists.append(key.value)
+            elif NOW.search(text(held)):
+                out.now.append(key.value)
+    out.fields, out.lists = tuple(known), tuple(lists)
+    return out
+
+
+def _value(body: ast.Dict, name: str) -> ast.expr | None:
+    for key, value in zip(body.keys, body.values, strict=True):
+        if isinstance(key, ast.Constant) and key.value == name:
+            return value
+    return None

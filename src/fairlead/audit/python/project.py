@@ -1,0 +1,90 @@
+"""All Python files of an audit together: which module a dotted name is, what stands behind an import, and how a kind is spelled.
+
+Called by `frontend`, `values` and `walk`. A name is looked for where the import says; the directory above a package (src/, lib/) may be
+part of the path and not of the name, so the end of a path is enough where it is the only one.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fairlead.audit.python.expressions import AnyFunction, literal
+from fairlead.audit.python.module import Class, Module
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+Found = Class | Module | tuple[Module, AnyFunction] | tuple[Module, ast.expr]
+_KNOWN = (
+    "ConfigMap", "ServiceAccount", "DaemonSet", "StatefulSet", "ReplicaSet", "CronJob", "PersistentVolume", "PersistentVolumeClaim",
+    "ClusterRole", "RoleBinding", "ClusterRoleBinding", "CustomResourceDefinition", "NetworkPolicy", "HorizontalPodAutoscaler",
+    "PodDisruptionBudget", "StorageClass", "ResourceQuota", "LimitRange", "PriorityClass", "EndpointSlice", "ReplicationController",
+    "IngressClass", "PodTemplate", "ControllerRevision", "VolumeAttachment",
+)  # fmt: skip
+
+
+class Project:
+    """Modules by every ending of their dotted names."""
+
+    def __init__(self) -> None:
+        self.modules: list[Module] = []
+        self._by_name: dict[str, Module | None] = {}
+        self._spelling: dict[str, str] = {kind.lower(): kind for kind in _KNOWN}
+
+    def add(self, modules: Iterable[Module]) -> None:
+        for module in modules:
+            self.modules.append(module)
+            parts = module.dotted.split(".")
+            for start in range(len(parts)):
+                name = ".".join(parts[start:])
+                self._by_name[name] = module if start == 0 or name not in self._by_name else None
+            self._spell(module)
+
+    def _spell(self, module: Module) -> None:
+        for node in ast.walk(module.tree):
+            if isinstance(node, ast.Dict):
+                for key, value in zip(node.keys, node.values, strict=True):
+                    if isinstance(key, ast.Constant) and key.value == "kind":
+                        self._learn(literal(value, module.names))
+            elif isinstance(node, ast.keyword) and node.arg == "kind":
+                self._learn(literal(node.value, module.names))
+            elif isinstance(node, ast.ClassDef):
+                self._learn(node.name)
+
+    def _learn(self, kind: str) -> None:
+        if kind[:1].isupper() and kind.isalnum():
+            self._spelling.setdefault(kind.lower(), kind)
+
+    def spelled(self, kind: str) -> str:
+        """Gadgetgroup, from a plural, as GadgetGroup, when some source writes it so."""
+        return self._spelling.get(kind.lower(), kind) if kind else kind
+
+    def module(self, dotted: str) -> Module | None:
+        return self._by_name.get(dotted)
+
+    def find(self, dotted: str, depth: int = 0) -> Found | None:
+        """What a dotted name of the project is; re-exports are followed."""
+        if depth > 6 or not dotted:
+            return None
+        module = self.module(dotted)
+        if module is not None:
+            return module
+        head, _, last = dotted.rpartition(".")
+        module = self.module(head) if head else None
+        if module is None:
+            outer = self.find(head, depth + 1) if head else None
+            if isinstance(outer, Class) and last in outer.methods:
+                return outer.module, outer.methods[last]
+            return None
+        return self.inside(module, last, depth)
+
+    def inside(self, module: Module, name: str, depth: int = 0) -> Found | None:
+        if name in module.classes:
+            return module.classes[name]
+        if name in module.functions:
+            return module, module.functions[name]
+        if name in module.names:
+            return module, module.names[name]
+        dotted = module.imported.get(name, "")
+        return self.find(dotted, depth + 1) if dotted else None

@@ -1,0 +1,133 @@
+"""From a call to the writes in it: which client the receiver belongs to, and what that client then sends.
+
+Called by `walk` for every call. It also sees writes that are handed to someone else to call (`run_in_executor(None, api.patch_..., ...)`,
+`functools.partial`) and methods that are looked up by name.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from fairlead.audit.python import bound, dynamic, lightkube, official, own
+from fairlead.audit.python.expressions import literal, text
+from fairlead.audit.python.writes import Write
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fairlead.audit.python.held import Held
+    from fairlead.audit.python.walk import Walk
+
+_OFFICIAL = {"kubernetes", "kubernetes_asyncio", "openshift"}
+_EVENTS = {"event", "info", "warn", "exception"}
+
+
+def writes_in(call: ast.Call, name: str, walk: Walk) -> Iterator[tuple[ast.AST, Write]]:
+    found = _write(call, name, walk)
+    if found is not None:
+        yield call, found
+        return
+    for position, one in enumerate(call.args):
+        if isinstance(one, ast.Attribute):
+            handed = ast.Call(one, call.args[position + 1 :], call.keywords, lineno=one.lineno, col_offset=one.col_offset)
+            handed.end_lineno = call.end_lineno
+            found = _write(handed, one.attr, walk, handed=True)
+            if found is not None:
+                yield handed, found
+
+
+def _write(call: ast.Call, name: str, walk: Walk, handed: bool = False) -> Write | None:
+    if isinstance(call.func, ast.Name):
+        return _function(call, name, walk)
+    if not isinstance(call.func, ast.Attribute):
+        return _looked_up(call, walk)
+    receiver = call.func.value
+    held = walk.values.of(receiver, walk.scope)
+    if held is None or held.role in ("api", "module", "client", "instance"):
+        found = _official(call, name, held, walk)
+        if found is not None:
+            return found
+    if held is None:
+        return own.writer(call, name) if "fairlead" in walk.module.libraries and "writer" in text(receiver).lower() else None
+    if handed and held.role not in ("object", "client", "resource"):
+        return None
+    return _by_role(call, name, held, walk)
+
+
+def _by_role(call: ast.Call, name: str, held: Held, walk: Walk) -> Write | None:
+    if held.role == "writer":
+        return own.writer(call, name)
+    if held.role == "client" and held.library == "lightkube":
+        return lightkube.write_of(call, name, walk.names, lambda node: walk.values.of(node, walk.scope))
+    if held.role == "client" and held.library == "fairlead":
+        return own.client(call, name, walk.names)
+    if held.role == "client" and held.library == "kr8s" and name in ("create", "async_create"):
+        return Write("create", "create")
+    if held.role == "resource":
+        return dynamic.write_of(call, name, walk.names, held)
+    if held.role == "dynamic" and call.args:
+        return dynamic.write_of(call, name, walk.names, walk.values.of(call.args[0], walk.scope), 1)
+    if held.role == "object" and held.library in ("kr8s", "pykube"):
+        if _overridden(call, walk):
+            return None
+        write = bound.write_of(call, name, walk.names, held.library)
+        if write is not None:
+            write.kind, write.api = held.kind, held.api
+        return write
+    if held.role == "module":
+        return _function_of(held, call, name, walk)
+    return None
+
+
+def _overridden(call: ast.Call, walk: Walk) -> bool:
+    """A method that the project's own class defines: what it does is listed where it stands."""
+    return walk.values.callee(call.func, walk.scope) is not None
+
+
+def _official(call: ast.Call, name: str, held: Held | None, walk: Walk) -> Write | None:
+    match = official.method(name, held, bool(walk.module.libraries & _OFFICIAL))
+    if match is None or _overridden(call, walk):
+        return None
+    write = official.write_of(call, match, walk.names, _asynchronous(call, held, walk))
+    if write is not None and write.given:
+        known = {one.arg for one in walk.node.args.args + walk.node.args.kwonlyargs} if walk.node is not None else set()
+        write.given = {aspect: name for aspect, name in write.given.items() if name in known}
+    return write
+
+
+def _asynchronous(call: ast.Call, held: Held | None, walk: Walk) -> bool:
+    if held is not None and held.library in _OFFICIAL:
+        return held.library == "kubernetes_asyncio"
+    libraries = walk.module.libraries & _OFFICIAL
+    return libraries == {"kubernetes_asyncio"} or (id(call) in walk.awaited and libraries != {"kubernetes"})
+
+
+def _function(call: ast.Call, name: str, walk: Walk) -> Write | None:
+    """A function imported by name: kubernetes.utils.create_from_yaml, kr8s.create, kopf.event."""
+    held = walk.values.of(call.func, walk.scope)
+    return _function_of(held, call, name, walk) if held is not None and held.role == "module" else None
+
+
+def _function_of(held: Held, call: ast.Call, name: str, walk: Walk) -> Write | None:
+    if held.library in _OFFICIAL:
+        return official.from_file(call, name)
+    if held.library == "kr8s" and name == "create" and call.args:
+        return Write("create", "create")
+    if held.library == "kopf" and name in _EVENTS and len(call.args) + len(call.keywords) >= 2:
+        return Write("create", "create", "Event", helper="kopf event")
+    return None
+
+
+def _looked_up(call: ast.Call, walk: Walk) -> Write | None:
+    """getattr(api, "create_namespaced_" + kind)(...): the verb is known, the kind may be."""
+    made = call.func
+    if not (isinstance(made, ast.Call) and text(made.func) == "getattr" and len(made.args) >= 2):
+        return None
+    name = literal(made.args[1], walk.names)
+    held = walk.values.of(made.args[0], walk.scope)
+    whole = official.method(name, held, bool(walk.module.libraries & _OFFICIAL)) if name else None
+    if whole is not None:
+        return official.write_of(call, whole, walk.names, _asynchronous(call, held, walk))
+    start = next((one.value for one in ast.walk(made.args[1]) if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
+    return official.by_prefix(start) if walk.module.libraries & _OFFICIAL else None
