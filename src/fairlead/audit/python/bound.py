@@ -7,9 +7,13 @@ as a merge patch: a stale copy is refused. kr8s sends what it is given.
 from __future__ import annotations
 
 import ast
+from typing import TYPE_CHECKING
 
 from fairlead.audit.python.expressions import Names, argument, literal, text
-from fairlead.audit.python.writes import Write, locked, outside, part_of
+from fairlead.audit.python.writes import TYPES, Write, locked, outside, part_of
+
+if TYPE_CHECKING:
+    from fairlead.audit.python.held import Held
 
 _VERBS = {"create": "create", "delete": "delete", "patch": "merge-patch"}
 _METADATA = {"annotate", "label", "remove_label", "set_owner", "adopt"}
@@ -36,6 +40,20 @@ def write_of(call: ast.Call, name: str, names: Names, library: str) -> Write | N
         write.target = "status"
     write.subject = text(call.func.value) if isinstance(call.func, ast.Attribute) else ""
     return locked(write, names)
+
+
+def raw(call: ast.Call, name: str, held: Held) -> Write | None:
+    """pykube's HTTP client: obj.api.patch(**obj.api_kwargs(headers=..., subresource=...))."""
+    verb = {"patch": "merge-patch", "put": "update", "post": "create", "delete": "delete"}.get(name)
+    said = text(call)
+    if verb is None or "api_kwargs" not in said:
+        return None
+    if verb == "merge-patch":
+        verb = next((way for kind, way in TYPES.items() if kind in said), verb)
+    write = Write(verb, outside(verb), held.kind, held.api, force="'force': True" in said)
+    if "subresource='status'" in said:
+        write.target = "status"
+    return write
 
 
 def _patch(call: ast.Call, write: Write, names: Names) -> None:

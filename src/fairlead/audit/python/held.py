@@ -19,7 +19,10 @@ _MADE_CLASSES = {"create_namespaced_resource", "create_global_resource", "new_cl
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """`role`: api, dynamic, resource (of a dynamic client), client, class, object, many, query, model, writer, module, instance."""
+    """`role`: api, dynamic, resource (of a dynamic client), client, class, object, many, query, model, writer, module, instance.
+
+    `made` names the class of the project that an object or class is of, where the project derives its own.
+    """
 
     library: str
     role: str
@@ -27,6 +30,7 @@ class Held:
     api: str = ""
     part: str = ""
     name: str = ""
+    made: str = ""
 
     def called(self, role: str) -> Held:
         return replace(self, role=role)
@@ -117,4 +121,6 @@ def after_attribute(held: Held, name: str) -> Held | None:
         return replace(held, part=name.lower())
     if held.role in ("query", "many") and name == "items":
         return held
+    if held.role == "object" and name == "api":
+        return Held(held.library, "client", held.kind, held.api)
     return None

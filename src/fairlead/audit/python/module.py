@@ -13,7 +13,7 @@ from fairlead.audit.golang.known import singular
 from fairlead.audit.python.expressions import AnyFunction, Names, argument, literal, statements_of, text
 from fairlead.audit.python.held import library_of
 
-_HANDLER = re.compile(r"\bon\.(create|update|resume|delete|field|event|validate|mutate)$|\b(timer|daemon|index)$")
+_HANDLER = re.compile(r"\bon\.(create|update|resume|delete|field|event)$|\b(timer|daemon)$")
 
 
 @dataclass(slots=True)
@@ -46,13 +46,17 @@ class Module:
         self.classes: dict[str, Class] = {}
         self.functions: dict[str, AnyFunction] = {}
         self.handlers: dict[str, tuple[str, int]] = {}
+        self.official = False
         self._imports()
         self._top()
         self._define(tree.body, "", None)
+        self._registered()
 
     def _imports(self) -> None:
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Import):
+            if isinstance(node, ast.Attribute) and "_namespaced_" in node.attr:
+                self.official = True
+            elif isinstance(node, ast.Import):
                 for alias in node.names:
                     self._import(alias.name if alias.asname else alias.name.split(".")[0], alias.asname or alias.name.split(".")[0])
                     self._uses(alias.name)
@@ -76,6 +80,7 @@ class Module:
         library = library_of(dotted)
         if library:
             self.libraries.add(library)
+            self.official = self.official or library in ("kubernetes", "kubernetes_asyncio", "openshift")
 
     def _top(self) -> None:
         for node in self.tree.body:
@@ -105,10 +110,24 @@ class Module:
                 for more in [*getattr(node, "handlers", []), node]:
                     self._define(getattr(more, "orelse", []) if more is node else more.body, owner, inside)
 
+    def _registered(self) -> None:
+        """kopf.on.event(...)(function): the decorator called by hand."""
+        for node in ast.walk(self.tree) if "kopf" in self.libraries else ():
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Call):
+                continue
+            for one in node.args[:1]:
+                function = self.functions.get(text(one))
+                kind = self._kind_of_handler([node.func]) if function is not None else None
+                if function is not None and kind is not None:
+                    self.handlers.setdefault(text(one), (kind, function.lineno))
+
     def _handler_kind(self, node: AnyFunction) -> str | None:
+        return self._kind_of_handler(node.decorator_list)
+
+    def _kind_of_handler(self, decorators: list[ast.expr]) -> str | None:
         """The kind that a kopf decorator names; None for a function that is no handler."""
         found: str | None = None
-        for decorator in node.decorator_list:
+        for decorator in decorators:
             if not isinstance(decorator, ast.Call) or "kopf" not in self.libraries or not _HANDLER.search(text(decorator.func)):
                 continue
             named = [literal(one, self.names) for one in decorator.args]

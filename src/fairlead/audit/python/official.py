@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairlead.audit.python.held import Held
 
 _METHOD = re.compile(
-    r"^(patch|replace|create|delete|delete_collection)_(namespaced_|cluster_(?=custom_object))?([a-z0-9_]+?)(_with_http_info)?$"
+    r"^(patch|replace|create|delete_collection|delete)_(namespaced_|cluster_(?=custom_object))?([a-z0-9_]+?)(_with_http_info)?$"
 )
 _VERBS = {"patch": "merge-patch", "replace": "update", "create": "create", "delete": "delete", "delete_collection": "delete"}
 _SUBRESOURCES = ("_status", "_scale", "_approval", "_binding", "_eviction", "_token", "_finalize", "_ephemeralcontainers", "_resize")
@@ -27,6 +27,7 @@ _CLUSTER = {
     "priority_class", "validating_webhook_configuration", "mutating_webhook_configuration", "api_service", "volume_attachment",
     "certificate_signing_request", "runtime_class", "ingress_class", "csi_driver", "csi_node",
 }  # fmt: skip
+_OWN_KINDS = {"token": "TokenRequest", "eviction": "Eviction", "binding": "Binding"}
 _REVIEWS = re.compile(r"_review$")
 
 
@@ -45,6 +46,8 @@ def method(name: str, held: Held | None, imports: bool) -> re.Match[str] | None:
 
 def _parts(resource: str) -> tuple[str, str]:
     for suffix in _SUBRESOURCES:
+        if suffix == "_binding" and resource != "pod_binding":
+            continue
         if resource.endswith(suffix) and resource != suffix[1:]:
             return resource[: -len(suffix)], suffix[1:]
     return resource, ""
@@ -60,8 +63,8 @@ def write_of(call: ast.Call, match: re.Match[str], names: Names, asynchronous: b
     write = Write(verb, "status" if part in ("status", "approval") else outside(verb))
     if custom:
         _custom(call, scope or "", names, write)
-    elif part == "token":
-        write.kind = "TokenRequest"
+    elif part in _OWN_KINDS:
+        write.kind = _OWN_KINDS[part]
     else:
         write.kind = "".join(word.capitalize() for word in resource.split("_"))
     write.body = _body(call, custom, scope or "", action)

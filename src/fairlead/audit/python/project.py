@@ -30,11 +30,13 @@ class Project:
     def __init__(self) -> None:
         self.modules: list[Module] = []
         self._by_name: dict[str, Module | None] = {}
+        self.methods: set[str] = set()
         self._spelling: dict[str, str] = {kind.lower(): kind for kind in _KNOWN}
 
     def add(self, modules: Iterable[Module]) -> None:
         for module in modules:
             self.modules.append(module)
+            self.methods |= {name for made in module.classes.values() for name in made.methods}
             parts = module.dotted.split(".")
             for start in range(len(parts)):
                 name = ".".join(parts[start:])

@@ -64,6 +64,8 @@ def _by_role(call: ast.Call, name: str, held: Held, walk: Walk) -> Write | None:
         return own.client(call, name, walk.names)
     if held.role == "client" and held.library == "kr8s" and name in ("create", "async_create"):
         return Write("create", "create")
+    if held.role == "client" and held.library == "pykube":
+        return bound.raw(call, name, held)
     if held.role == "resource":
         return dynamic.write_of(call, name, walk.names, held)
     if held.role == "dynamic" and call.args:
@@ -73,7 +75,9 @@ def _by_role(call: ast.Call, name: str, held: Held, walk: Walk) -> Write | None:
             return None
         write = bound.write_of(call, name, walk.names, held.library)
         if write is not None:
-            write.kind, write.api = held.kind, held.api
+            # kr8s patches what is adopted, not who adopts.
+            what = walk.values.of(call.args[0], walk.scope) if name.endswith("adopt") and call.args else held
+            write.kind, write.api = (what.kind, what.api) if what is not None else ("", "")
         return write
     if held.role == "module":
         return _function_of(held, call, name, walk)
@@ -86,8 +90,8 @@ def _overridden(call: ast.Call, walk: Walk) -> bool:
 
 
 def _official(call: ast.Call, name: str, held: Held | None, walk: Walk) -> Write | None:
-    match = official.method(name, held, bool(walk.module.libraries & _OFFICIAL))
-    if match is None or _overridden(call, walk):
+    match = official.method(name, held, walk.module.official)
+    if match is None or (name in walk.values.project.methods and (held is None or held.role != "api")) or _overridden(call, walk):
         return None
     write = official.write_of(call, match, walk.names, _asynchronous(call, held, walk))
     if write is not None and write.given:
@@ -114,7 +118,7 @@ def _function_of(held: Held, call: ast.Call, name: str, walk: Walk) -> Write | N
         return official.from_file(call, name)
     if held.library == "kr8s" and name == "create" and call.args:
         return Write("create", "create")
-    if held.library == "kopf" and name in _EVENTS and len(call.args) + len(call.keywords) >= 2:
+    if held.library == "kopf" and name in _EVENTS and held.name in ("kopf", f"kopf.{name}") and len(call.args) + len(call.keywords) >= 2:
         return Write("create", "create", "Event", helper="kopf event")
     return None
 
@@ -126,8 +130,8 @@ def _looked_up(call: ast.Call, walk: Walk) -> Write | None:
         return None
     name = literal(made.args[1], walk.names)
     held = walk.values.of(made.args[0], walk.scope)
-    whole = official.method(name, held, bool(walk.module.libraries & _OFFICIAL)) if name else None
+    whole = official.method(name, held, walk.module.official) if name else None
     if whole is not None:
         return official.write_of(call, whole, walk.names, _asynchronous(call, held, walk))
     start = next((one.value for one in ast.walk(made.args[1]) if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
-    return official.by_prefix(start) if walk.module.libraries & _OFFICIAL else None
+    return official.by_prefix(start) if walk.module.official else None

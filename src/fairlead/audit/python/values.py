@@ -168,9 +168,11 @@ class Values:
         if held.role == "file":
             module = self.project.module(held.name)
             return self._global(node.attr, module, depth + 1) if module is not None else None
-        if held.role == "instance":
-            owner = self._class_named(held.name)
-            return self._member(owner, node.attr, depth) if owner is not None else None
+        owner = self._class_of(held)
+        if owner is not None:
+            found = self._member(owner, node.attr, depth)
+            if found is not None or held.role == "instance":
+                return found
         return after_attribute(held, node.attr)
 
     def _member(self, owner: Class, name: str, depth: int, seen: int = 0) -> Held | None:
@@ -265,9 +267,9 @@ class Values:
             return replace(named, role="many" if func.attr == "list" else "object", part="")
         if held.role == "client" and held.library == "kr8s" and func.attr in ("get", "async_get"):
             return Held("kr8s", "many", self.project.spelled(kind_of(literal(argument(node, 0, "kind"), scope.names))))
-        if held.role == "instance":
-            owner = self._class_named(held.name)
-            return self._of_method(owner, func.attr, depth) if owner is not None else None
+        owner = self._class_of(held)
+        if owner is not None and (held.role == "instance" or self._method_of(owner, func.attr) is not None):
+            return self._of_method(owner, func.attr, depth)
         if held.role == "class" and held.library == "pykube" and func.attr == "objects":
             return held.called("query")
         return after_method(held, func.attr)
@@ -291,9 +293,9 @@ class Values:
             if isinstance(func.value, ast.Name) and func.value.id in ("self", "cls") and scope.owner is not None:
                 return self._method_of(scope.owner, func.attr)
             held = self.of(func.value, scope, 3)
-            if held is not None and held.role in ("instance", "instance-class"):
-                owner = self._class_named(held.name)
-                return self._method_of(owner, func.attr) if owner is not None else None
+            owner = self._class_of(held) if held is not None else None
+            if owner is not None:
+                return self._method_of(owner, func.attr)
             module = self.project.module(held.name) if held is not None and held.role == "file" else None
             found = self.project.inside(module, func.attr) if module is not None else None
         else:
@@ -372,7 +374,7 @@ class Values:
             if held is not None and held.role == "class" and held.library in LIBRARIES:
                 kind = made.text_of("kind") or held.kind or ("" if held.name or _abstract(made) else made.name)
                 api = made.text_of("version") or made.text_of("api_version") or held.api
-                self._classes[id(made)] = replace(held, kind=kind, api=api)
+                self._classes[id(made)] = replace(held, kind=kind, api=api, made=f"{made.module.dotted}:{made.name}")
                 break
         return self._classes[id(made)]
 
@@ -387,6 +389,12 @@ class Values:
             if isinstance(found, Class) and found is not made:
                 out.append(found)
         return out
+
+    def _class_of(self, held: Held) -> Class | None:
+        """The class of the project that a held thing is an instance or a subclass of."""
+        if held.role in ("instance", "instance-class"):
+            return self._class_named(held.name)
+        return self._class_named(held.made) if held.made and held.role in ("object", "class") else None
 
     def _class_named(self, name: str) -> Class | None:
         dotted, _, last = name.partition(":")

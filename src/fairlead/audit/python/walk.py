@@ -185,8 +185,8 @@ class Walk:
             self._changed(one.lineno, path, at, f"{detail}|{text(value)}")
         elif len(path) > 1:
             part = next((step for step in path[1:] if step in ("metadata", "spec", "annotations", "labels", "data")), "")
-            if part:
-                name = "Spec" if part in ("spec", "data") else "Metadata"
+            if part or path[1] in ("obj", "raw"):
+                name = "Metadata" if part in ("metadata", "annotations", "labels") else "Spec"
                 self.events.append(Event("mutate", one.lineno, path[0], name, self.block, f"|{text(value)}"))
 
     def _path(self, target: ast.expr) -> list[str]:
