@@ -64,7 +64,7 @@ async def test_what_a_strategy_can_lose_it_loses_here_too(world: World, strategy
     """Somebody adds a condition while the reconcile decides: only the plain merge patch takes it away, and the checker says so."""
     world.make("a", spec={})
     probed = {"type": "Probed", "status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
-    told = []
+    told: list[str] = []
 
     async def deciding(ctx: Context) -> None:
         ctx.status.conditions.set("Ready", True, reason="AllUp")

@@ -169,7 +169,7 @@ def with_one_owner(console: Console, server: EmbeddedServer, watchman: Watchman)
     from rich.markup import escape
 
     console.rule("[bold]the mended operator: one owner of the list, running in this process", align="left")
-    console.print("[dim]  after: until a watch shows the operator's answer. writes: its writes of the status.[/]")
+    console.print("[dim]  after: until a watch shows the answer. writes: of the status, by the operator.[/]")
     shown = Shown(console)
     before = watchman.commits
     story = Story(server.url, shown, PAUSE if shown.live else 0.0)
