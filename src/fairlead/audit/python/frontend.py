@@ -19,6 +19,8 @@ from fairlead.audit.python.walk import Walk
 if TYPE_CHECKING:
     from fairlead.audit.python.expressions import AnyFunction
 
+# A class of a class of a client's objects is three files away from the client.
+_ROUNDS = 3
 _CLIENT_ROLES = ("api", "client", "dynamic", "resource", "object", "many", "query", "writer")
 
 
@@ -27,8 +29,10 @@ def audit_python(files: dict[str, bytes], *, generated: bool = False) -> Facts:
     chosen = {path: data for path, data in files.items() if generated or not reading.GENERATED.search(data, 0, 2000)}
     project = Project()
     project.add(_parsed({path: data for path, data in chosen.items() if reading.CLIENTS.search(data)}, facts))
+    for _ in range(_ROUNDS):
+        if not _users(chosen, project, facts):
+            break
     values = Values(project)
-    _users(chosen, project, values, facts)
     walks = [walk for module in project.modules for walk in _follow(values, module, facts)]
     _controllers(project, facts)
     callers.list_calls(walks)
@@ -53,8 +57,9 @@ def _parsed(files: dict[str, bytes], facts: Facts) -> list[Module]:
     return out
 
 
-def _users(files: dict[str, bytes], project: Project, values: Values, facts: Facts) -> None:
+def _users(files: dict[str, bytes], project: Project, facts: Facts) -> bool:
     """Files that name no client and use what others made of one: a class of objects, a function that returns a client."""
+    values = Values(project)
     known = {module.path for module in project.modules} | {one.file for one in facts.skipped}
     names: set[str] = set()
     for module in project.modules:
@@ -65,8 +70,9 @@ def _users(files: dict[str, bytes], project: Project, values: Values, facts: Fac
                 if held is not None and held.role in _CLIENT_ROLES:
                     names.add(name)
     used = reading.mention(names)
-    if used is not None:
-        project.add(_parsed({path: data for path, data in files.items() if path not in known and used.search(data)}, facts))
+    found = {path: data for path, data in files.items() if path not in known and used.search(data)} if used is not None else {}
+    project.add(_parsed(found, facts))
+    return bool(found)
 
 
 def _stands_for_client(made: Class, values: Values) -> bool:

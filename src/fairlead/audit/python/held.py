@@ -14,6 +14,10 @@ _QUERY = {"filter", "all", "order_by", "execute", "iterator"}
 _ONE = {"get", "get_by_name", "get_or_none", "gen", "from_dict", "async_get"}
 _MANY = {"list", "async_list", "objects"}
 _KR8S_PARTS = {"objects", "asyncio"}
+_OURS = {
+    "StatusWriter": "writer", "AsyncStatusWriter": "writer", "Client": "client", "AsyncClient": "client", "connect": "client",
+    "connect_async": "client",
+}  # fmt: skip
 _MADE_CLASSES = {"create_namespaced_resource", "create_global_resource", "new_class", "object_factory", "get_class", "get_generic_resource"}
 
 
@@ -55,7 +59,7 @@ def of_origin(dotted: str) -> Held | None:
     if library == "lightkube":
         return _lightkube(dotted, last)
     if library == "fairlead":
-        return Held(library, "class", name="writer") if last.endswith("StatusWriter") else Held(library, "module", name=dotted)
+        return Held(library, "class", name=_OURS[last]) if last in _OURS else Held(library, "module", name=dotted)
     if library in ("kr8s", "pykube") and last[:1].isupper():
         if last in ("Api", "HTTPClient", "KubeConfig"):
             return Held(library, "class", name="client")

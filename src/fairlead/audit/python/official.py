@@ -110,10 +110,11 @@ def _content_type(call: ast.Call, write: Write, names: Names, custom: bool, asyn
         write.verb = "json-patch"
         if custom and not asynchronous:
             write.notes.append("content-type-guessed")
-    elif custom and asynchronous and not _operations_by_name(write.body):
-        write.notes.append("content-type-guessed")
-    elif custom and asynchronous:
+    elif custom and asynchronous and _operations_by_name(write.body):
         write.verb = "json-patch"
+    elif custom and asynchronous and all(keyword.arg for keyword in call.keywords):
+        # `**options` may say the type.
+        write.notes.append("content-type-guessed")
     locked(write, names)
 
 

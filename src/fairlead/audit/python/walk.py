@@ -25,6 +25,7 @@ _COPY = re.compile(r"(?:^|\.)(?:deepcopy|copy|to_dict)$")
 _READS = re.compile(r"^(?:async_)?(?:read_|get_|list_|fetch|refresh|reload|load_)")
 _CLIENT_ROLES = ("client", "class", "resource", "query", "api", "dynamic", "module")
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
+_ATTEMPTS = re.compile(r"(?i)\brange\(|\bcount\(|attempt|retr|backoff")
 _RETRY = re.compile(r"(?i)\bretry|backoff|tenacity")
 
 
@@ -207,7 +208,8 @@ class Walk:
 
     def _kopf(self, path: list[str], value: ast.expr | None, one: ast.AST) -> None:
         write = kopf.staged(path, value, self.names, self.own)
-        if write is None:
+        line = getattr(one, "lineno", 0)
+        if write is None or any(site.line == line and site.fields == tuple(path[1:2]) for site in self.sites[-1:]):
             return
         site = self.site(one, write)
         site.fields = tuple(path[1:2])
@@ -306,7 +308,7 @@ class Walk:
         )
         if not site.kind and self.own and write.target == "status" and "body" in site.subject:
             site.kind = self.own
-        if takes_422_for_conflict(self.tries):
+        if write.verb not in ("create", "delete") and takes_422_for_conflict(self.tries):
             site.notes = (*site.notes, "422-as-conflict")
         self._base(site, write)
         self.writes[id(site)] = write
@@ -317,10 +319,10 @@ class Walk:
 
     def _retry(self) -> str:
         """The lines that are run again after a refusal: a loop around a try, or a function under a retry decorator."""
-        if self.loops and self.tries:
-            loop = self.loops[-1]
-            if any(handler.lineno >= loop.lineno for one in self.tries for handler in one.handlers):
-                return f"{loop.lineno}-{loop.end_lineno}"
+        loop = self.loops[-1] if self.loops else None
+        caught = loop is not None and any(handler.lineno >= loop.lineno for one in self.tries for handler in one.handlers)
+        if loop is not None and caught and _tries_again(loop):
+            return f"{loop.lineno}-{loop.end_lineno}"
         if self.node is not None and any(_RETRY.search(text(one)) for one in self.node.decorator_list):
             return f"{self.node.lineno}-{self.node.end_lineno}"
         return ""
@@ -353,7 +355,11 @@ class Walk:
             site.target = "status" if found.parts == {"Status"} else "metadata" if found.parts == {"Metadata"} else "spec"
 
     def error(self) -> str:
-        return "ignored" if "suppress" in self.conditions else outcome(self.tries)
+        if "suppress" in self.conditions:
+            return "ignored"
+        found = outcome(self.tries)
+        # Falling out of the handler begins the next turn of the loop.
+        return "used" if found == "conflict-swallowed" and self._retry() else found
 
     def pairs(self) -> list[tuple[Site, Site]]:
         """Two status writes one after the other in one block, neither of them kopf's, which writes once."""
@@ -376,6 +382,11 @@ class Walk:
         node = self.node
         line, end = (node.lineno, node.end_lineno or node.lineno) if node is not None else (1, len(self.module.tree.body))
         return Function(self.module.path, self.name, line, end, "python", self.events, self.sites, self.pairs(), self.controller)
+
+
+def _tries_again(loop: ast.stmt) -> bool:
+    """A loop over attempts, not over objects."""
+    return isinstance(loop, ast.While) or (isinstance(loop, (ast.For, ast.AsyncFor)) and bool(_ATTEMPTS.search(text(loop.iter))))
 
 
 def _copied(node: ast.expr) -> str:

@@ -16,6 +16,11 @@ Use instead
     base := client.MergeFrom(gadget.DeepCopy())
     gadget.Status.Phase = "Running"
     ```
+    In Python, where a patch is the difference of two copies (`jsonpatch.make_patch(before, gadget)` and its like):
+    ```python
+    before = copy.deepcopy(gadget)                    # not `before = gadget`, which is the same object
+    gadget["status"]["phase"] = "Running"
+    ```
 Fix safety
     Display only: moving a line across a change is for a person.
 Known limits
@@ -33,26 +38,29 @@ if TYPE_CHECKING:
 
 CODE = "FL006"
 SEVERITY = "error"
+# A JSON patch made as the difference of two copies can be empty in the same way.
+_VERBS = {"go": ("merge-patch", "merge-patch-locked"), "python": ("merge-patch", "merge-patch-locked", "json-patch")}
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
     for function in facts.functions:
         for site in function.sites:
-            if site.target != "status" or site.verb not in ("merge-patch", "merge-patch-locked"):
+            if site.target != "status" or site.verb not in _VERBS[site.language]:
                 continue
+            copied = f"copy.deepcopy({site.subject})" if site.language == "python" else f"{site.subject}.DeepCopy()"
             if "base is the object itself" in site.notes and _changed_here(site, function):
                 message = (
                     f"{who(site)} sends {site.subject} against itself: base and object are one, so the patch of {what(site)} is "
                     f"empty and nothing is written"
                 )
-                out.append(finding(CODE, [site], message, f"take the base from {site.subject}.DeepCopy() before the change"))
+                out.append(finding(CODE, [site], message, f"take the base from {copied} before the change"))
             elif _late(site, function):
                 message = (
                     f"{who(site)} copies {site.subject} after changing it: the patch of {what(site)} is empty and the change is "
                     f"never written"
                 )
-                out.append(finding(CODE, [site], message, f"take {site.subject}.DeepCopy() before the first change of its status"))
+                out.append(finding(CODE, [site], message, f"take {copied} before the first change of its status"))
     return out
 
 

@@ -15,6 +15,7 @@ Use instead
     ```go
     // +kubebuilder:rbac:groups=example.io,resources=gadgets/status,verbs=get;update;patch
     ```
+    For Python, which has no markers, the roles that `--role PATH` names are what grants. What kopf stages in `patch.status` needs `patch`.
 Fix safety
     No automatic fix: a right is granted by a person.
 Known limits
@@ -49,7 +50,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
     for (resource, verb), sites in missing.items():
         message = f"{who(sites[0])} needs {verb} on {resource} and no marker or role grants it: the server answers 403"
-        fix = f"add {verb} for {resource} to the RBAC marker of this controller"
+        where = "role of this operator" if sites[0].language == "python" else "RBAC marker of this controller"
+        fix = f"add {verb} for {resource} to the {where}"
         out.append(finding(CODE, sites, message, fix))
     return out
 

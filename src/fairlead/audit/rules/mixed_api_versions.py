@@ -17,7 +17,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    Versions are told apart by the package of the Go type. Writers in other repositories are not seen.
+    Versions are told apart by the package of the Go type; in Python by the version in the call, or of the class of the resource.
+    Writers in other repositories are not seen.
 """
 
 from __future__ import annotations

@@ -16,7 +16,11 @@ Example
     return r.Status().Patch(ctx, gadget, base)
     ```
 Use instead
-    Take a new base after each write. After a fresh read, decide again from what was read.
+    Take a new base after each write. After a fresh read, decide again from what was read. In Python the fresh resourceVersion is often
+    put on the old copy by hand, which is the same:
+    ```python
+    gadget["metadata"]["resourceVersion"] = api.get_namespaced_custom_object(...)["metadata"]["resourceVersion"]
+    ```
 Fix safety
     Display only.
 Known limits
@@ -36,6 +40,7 @@ if TYPE_CHECKING:
 CODE = "FL007"
 SEVERITY = "error"
 _WHOLE = re.compile(r"^(?:\*)?([\w.\[\]]+)\.Status(?:\.DeepCopy\(\))?$")
+_WHOLE_IN_PYTHON = re.compile(r"^(?:copy\.)?(?:deepcopy\()?([\w.]+?)(?:\.status|\['status'\]|\.get\('status'(?:, \{\})?\))\)?$")
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
@@ -54,7 +59,13 @@ def check(facts: Facts, policy: str) -> list[Finding]:
                 out.append(finding(CODE, [site], message, "build the base again after the write"))
                 continue
             source = _laundered(site, function)
-            if source:
+            if source and source == site.subject:
+                message = (
+                    f"{who(site)} puts a fresh resourceVersion on {source}, whose values are old: the lock then lets them "
+                    f"overwrite what another writer stored in {what(site)} in between"
+                )
+                out.append(finding(CODE, [site], message, "take the object that was just read, and set only what this controller decides"))
+            elif source:
                 message = (
                     f"{who(site)} reads {site.subject} again and puts the whole status of {source} on it: the fresh resourceVersion "
                     f"lets stale values of "
@@ -69,7 +80,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 
 def _written_since_base(site: Site, function: Function) -> Site | None:
-    if site.verb not in ("merge-patch", "merge-patch-locked"):
+    if site.verb not in ("merge-patch", "merge-patch-locked") and not (site.language == "python" and site.verb == "json-patch"):
         return None
     file, _, text = site.base.rpartition(":")
     if file != site.file or not text.isdigit() or not function.line <= int(text) < site.line:
@@ -105,6 +116,10 @@ def _laundered(site: Site, function: Function) -> str:
     own = _event_of(site, function)
     if own is None:
         return ""
+    if site.language == "python" and site.verb in ("update", "merge-patch-locked"):
+        renewed = _renewed(site, function, own)
+        if renewed:
+            return renewed
     gets = [event.line for event in function.events if event.what == "get" and event.subject == site.subject and event.line <= site.line]
     if not gets:
         return ""
@@ -116,9 +131,25 @@ def _laundered(site: Site, function: Function) -> str:
             and gets[-1] <= event.line <= site.line
             and own.block[: len(event.block)] == event.block
         ):
-            match = _WHOLE.match(event.detail.partition("|")[2])
+            match = (_WHOLE_IN_PYTHON if site.language == "python" else _WHOLE).match(event.detail.partition("|")[2])
             if match and match.group(1) != site.subject:
                 return match.group(1)
+    return ""
+
+
+def _renewed(site: Site, function: Function, own: Event) -> str:
+    """The copy that gets the resourceVersion of another, fresher one: its values stay as old as they were."""
+    for event in function.events:
+        if (
+            event.what == "mutate"
+            and event.path == "Metadata.ResourceVersion"
+            and event.subject == site.subject
+            and event.line <= site.line
+        ):
+            source = event.detail.partition("|")[2]
+            fresh = re.match(r"\w+", source)
+            if fresh and fresh.group(0) not in (site.subject, "None") and own.block[: len(event.block)] == event.block:
+                return site.subject
     return ""
 
 

@@ -14,6 +14,8 @@ Example
 Use instead
     Drop the marker. When another controller of the same operator has the same grant the generated role does not change: the finding
     says so.
+    Python operators have no markers: their roles are read where `--role PATH` (or `roles` in the configuration) points, and judged
+    against all code that is audited.
 Fix safety
     Safe: a marker all of whose verbs are dead in its package is removed. Partly used ones are notes and are left alone.
 Known limits
