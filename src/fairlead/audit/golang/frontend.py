@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang import known
+from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.types import Types
@@ -27,9 +27,10 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func, GoFile, Project
 
 _WRITER_NAME = re.compile(
-    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*(?:update|patch|write|save|flush|apply)\w*$"
+    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
 )
-_INTERESTING = known.WRITES | set(known.CREATE_OR)
+_INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
+_GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -68,10 +69,11 @@ class GoFrontend:
         self._asked: dict[tuple[str, int], list[Patch]] = {}
 
     def run(self) -> Facts:
+        self._generated_writers()
         functions = [func for file in self._audited_files() for func in file.funcs]
         for func in functions:
             called = set(func.ir[9])
-            if called & _INTERESTING or called & _SETUP:
+            if called & _INTERESTING or called & _SETUP or any(outside.may_write(name, func.file.source) for name in called):
                 self._walk(func)
         self._wrap()
         self._resolve_patches()
@@ -89,6 +91,18 @@ class GoFrontend:
         facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
         facts.controllers = self.controllers.named
         return facts
+
+    def _generated_writers(self) -> None:
+        """Generated code is not audited, but what it writes for its callers is theirs: its functions that write a status are followed."""
+        for path, file in self.project.files.items():
+            if not file.generated or path in self.audited or b"Status(" not in file.source:
+                continue
+            names = {name.decode() for name in _GENERATED_WRITER.findall(file.source)}
+            if names:
+                self.project.facts(file, True)
+                for func in file.funcs:
+                    if func.name in names and not func.receiver:
+                        self._walk(func)
 
     def _audited_files(self) -> Iterable[GoFile]:
         return [file for file in self.project.lowered() if file.path in self.audited]
@@ -115,7 +129,7 @@ class GoFrontend:
         if function[0] == "[" and function[1][0] == ".":
             name = function[1][2]
         self.controllers.note(walk.func, name, call, scope)
-        raw = self.writes.classify(call, scope) if name in _INTERESTING else None
+        raw = self.writes.classify(call, scope) if name in _INTERESTING or outside.may_write(name, walk.func.file.source) else None
         helper: Wrapper | None = None
         if raw is None and name in self.by_method:
             fitting = self._wrappers_of(call, name, scope)
@@ -124,13 +138,13 @@ class GoFrontend:
                 raw = self._helper_raw(helper, call, scope)
                 if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.is_kind(raw.object_type):
                     raw.kind, raw.polymorphic = "", True
-        if raw is None or (helper is None and _decorates(walk.func, name, call)):
+        if raw is None or (helper is None and _decorates(self.project, walk.func, name, call)):
             return None
         site = self._site(walk.func, call, raw)
         if helper is not None:
             chief = helper.chief
             site.effective = str(chief.way)
-            site.target = chief.target
+            site.target = raw.target if raw.settled else chief.target
             site.helper = helper.func.qualified
             site.helper_place = chief.place
             site.callee_key = helper.func.key
@@ -140,6 +154,9 @@ class GoFrontend:
             if not helper.func.ir[5]:
                 # It returns nothing: what became of the error is said where it was met.
                 site.error = "used"
+        if raw.lent:
+            # The patcher is its caller's, which writes with it once more at the end.
+            site.error = "used"
         self.raws[id(site)] = raw
         return site
 
@@ -159,13 +176,15 @@ class GoFrontend:
             force=raw.force,
             polymorphic=raw.polymorphic and not raw.kind,
             helper=raw.helper,
-            effective="merge-patch"
+            effective=raw.way
+            if raw.way
+            else "merge-patch"
             if raw.helper == "patch helper"
             else known.CREATE_OR.get(raw.helper.split(".")[-1], "")
             if raw.helper
             else "",
             package=func.file.package,
-            through=raw.helper,
+            through=raw.through or raw.helper,
         )
 
     def _wrappers_of(self, call: list[Any], name: str, scope: Scope) -> list[Wrapper]:
@@ -179,24 +198,29 @@ class GoFrontend:
             return []
         owner = self.values.typeof(function[1], scope)
         member = self.types.member(owner, name)
+        if member is not None and member[0] == "field":
+            # A function value: whichever functions the project puts into a field of that name.
+            return [wrapper for wrapper in self.by_method[name] if wrapper.func.name != name]
         if member is None or member[0] != "abstract":
             return []
         wanted = self.types.interface_methods(owner)
-        fitting = []
-        for wrapper in self.by_method[name]:
-            package = self.project.scanned(wrapper.func.file.package)
-            if wrapper.func.receiver and package is not None and wanted <= set(package.methods.get(wrapper.func.receiver, {})):
-                fitting.append(wrapper)
-        return fitting if self._mostly_write(fitting, wanted) else []
+        fitting = [
+            wrapper
+            for wrapper in self.by_method[name]
+            if wrapper.func.receiver and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
+        ]
+        return fitting if self._mostly_write(fitting, name, wanted) else []
 
-    def _mostly_write(self, fitting: list[Wrapper], wanted: set[str]) -> bool:
+    def _mostly_write(self, fitting: list[Wrapper], name: str, wanted: set[str]) -> bool:
         """An interface is an updater when most of what implements it writes, in the packages of those that do."""
         packages = {wrapper.func.file.package for wrapper in fitting}
         implementing = 0
         for path in packages:
             package = self.project.scanned(path)
             if package is not None:
-                implementing += sum(wanted <= set(methods) for methods in package.methods.values())
+                implementing += sum(
+                    name in methods and self.types.implements(path, receiver, wanted) for receiver, methods in package.methods.items()
+                )
         return len(fitting) * 2 >= implementing
 
     def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
@@ -208,6 +232,10 @@ class GoFrontend:
         self.writes.describe(call[2][wrapper.position], scope, raw)
         inner = wrapper.chief
         chief = self.raws.get(id(inner))
+        if chief is not None and 0 <= chief.subresource < len(call[2]):
+            # The caller says which subresource.
+            said = [text for argument in call[2][chief.subresource :] for text in self.values.strings(argument, scope)]
+            raw.target, raw.settled = ("status" if "status" in said else str(inner.target)), True
         if chief is not None and chief.parameter < 0:
             # What is written is found by what is given, and is not it.
             raw.kind, raw.polymorphic, raw.api = inner.kind, not inner.kind, inner.api
@@ -222,6 +250,8 @@ class GoFrontend:
             or raw.object_type == ("b", "string")
         ):
             raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
+        if not raw.kind and call[1][0] == ".":
+            self.writes.kind_of_client(self.values.typeof(call[1][1], scope), raw)
         if not raw.kind and raw.object_type is not None and raw.object_type[0] == "s":
             raw.kind, raw.api, raw.polymorphic = self.writes.kind_of(raw.object_type[1])
         return raw
@@ -242,13 +272,31 @@ class GoFrontend:
         for _ in range(5):
             if not fresh:
                 return
-            names = {wrapper.func.name for wrapper in fresh}
+            names = {wrapper.func.name for wrapper in fresh} | self._fields_with(fresh)
             self._lower_callers(fresh)
             for file in self._audited_files():
                 for func in file.funcs:
                     if names & set(func.ir[9]):
                         self._walk(func)
             fresh = self._new_wrappers()
+
+    def _fields_with(self, fresh: list[Wrapper]) -> set[str]:
+        """Names of struct fields and variables that hold one of these functions: `c.updateHandler = c.updateStatus`."""
+        by_name: dict[str, list[Wrapper]] = {}
+        for wrapper in fresh:
+            by_name.setdefault(wrapper.func.name, []).append(wrapper)
+        written = "|".join(re.escape(name) for name in sorted(by_name))
+        pattern = re.compile(rf"(\w+)(?:\s*=|:)\s+(?:\w+\.)*({written}),?\s*$".encode(), re.M)
+        out: set[str] = set()
+        for file in self._audited_files():
+            for held, name in pattern.findall(file.source):
+                found = held.decode()
+                if found != name.decode():
+                    self.by_method.setdefault(found, []).extend(
+                        wrapper for wrapper in by_name[name.decode()] if wrapper.func.file.package == file.package
+                    )
+                    out.add(found)
+        return out
 
     def _new_wrappers(self) -> list[Wrapper]:
         made: list[Wrapper] = []
@@ -274,6 +322,8 @@ class GoFrontend:
         if func.name in ("Reconcile", "reconcile", "SetupWithManager", "main", "Run"):
             return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
+            return True
+        if raw.subresource >= 0:
             return True
         if site.target != "status":
             return False
@@ -323,7 +373,8 @@ class GoFrontend:
                         chief = wrapper.chief
                         site.effective, site.base = str(chief.way), chief.base
                         site.through = chief.through or chief.helper
-                        site.target = chief.target
+                        if not self.raws[id(site)].settled:
+                            site.target = chief.target
                         site.fields, site.lists = site.fields or chief.fields, site.lists or chief.lists
                         called.add(site.callee_key)
         for key in called:
@@ -403,7 +454,7 @@ class GoFrontend:
     # -- results -------------------------------------------------------------------------------------------------
 
     def _report(self, func: Func, walk: Walk, facts: Facts) -> None:
-        if not walk.found:
+        if not walk.found or func.file.path not in self.audited:
             return
         sites = list(walk.found.values())
         for site in sites:
@@ -418,10 +469,17 @@ def _calls(before: bytes, names: set[str]) -> re.Pattern[bytes] | None:
     return re.compile(before + rb"(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")[\[(]") if names else None
 
 
-def _decorates(func: Func, name: str, call: list[Any]) -> bool:
-    """A client around a client: a method that hands all its arguments on to the method of the same name is the API, not a use of it."""
+def _decorates(project: Project, func: Func, name: str, call: list[Any]) -> bool:
+    """A client around a client: a method that hands all its arguments on to the method of the same name, or any method of a type with
+    most of a client's methods that does, is the API, not a use of it."""
     if func.name != name or not func.receiver or len(func.ir[4]) < 2:
         return False
+    package = project.scanned(func.file.package)
+    if package is not None and len(known.WRITES & set(package.methods.get(func.receiver, {}))) >= 4:
+        # The same signature, and the inner client is the receiver's: what it is given may be cleaned on the way.
+        same = len(call[2]) == len(func.ir[4]) and render(call[2][0]) == func.ir[4][0][0]
+        if same and call[1][1][0] == "." and render(call[1][1]).startswith(func.ir[1] + "."):
+            return True
     given = [render(argument) for argument in call[2]]
     return given == [parameter[0] for parameter in func.ir[4]] and "V1" not in render(call[1])
 

@@ -36,9 +36,20 @@ _CERTAIN = (
     b"StatusWriter",
     b"SubResourceWriter",
 )
-_POSSIBLE = (b".Status()", b".Update(", b".Patch(", b".Create(", b".Delete(", b".DeleteAllOf(", b".Apply(", b".DeleteCollection(")
+_POSSIBLE = (
+    b"Status(",
+    b', "status")',
+    b".Update(",
+    b".Patch(",
+    b".Create(",
+    b".Delete(",
+    b".DeleteAllOf(",
+    b".Apply(",
+    b".DeleteCollection(",
+)
 _CONFIRMED = re.compile(
-    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
+    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
+    rb"|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
     rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\())"
 )
 _PARALLEL_FROM = 1_500_000

@@ -217,6 +217,14 @@ class Types:
             names |= self.interface_methods(self.of_syntax(one, file), depth + 1)
         return names
 
+    def implements(self, path: str, receiver: str, wanted: set[str]) -> bool:
+        """Whether a named type has all these methods, its own or those of what it embeds."""
+        package = self.project.scanned(path)
+        if package is None:
+            return False
+        missing = wanted - set(package.methods.get(receiver, {}))
+        return not missing or all(self.member(("n", path, receiver, ()), name) is not None for name in missing)
+
     def results_of(self, found: tuple[str, Any] | None, given: dict[str, Type] | None = None) -> list[Type]:
         """The result types of a member that was looked up and is being called."""
         if found is None:

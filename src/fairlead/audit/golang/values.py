@@ -33,6 +33,9 @@ class Var:
     ranged: bool = False
     filled: list[list[Any]] = field(default_factory=list)
     scope: Scope | None = None
+    first: tuple[list[Any], int] | None = None
+    kinds: list[list[Any]] = field(default_factory=list)
+    given: list[list[Any]] = field(default_factory=list)
 
 
 class Scope:
@@ -127,7 +130,8 @@ class Values:
         var = scope.find(name)
         if var is not None:
             if var.type is None and var.values:
-                value, position = var.values[-1]
+                # The first value decides: an assignment, `x = x.DeepCopy()` too, does not change a variable's type.
+                value, position = var.first or var.values[-1]
                 var.type = self._assigned(value, position, var.scope or scope, var.ranged, depth + 1)
             return var.type
         found = self.project.value(scope.file.package, name)
@@ -327,8 +331,8 @@ class Values:
 
     # -- patches -------------------------------------------------------------------------------------------------
 
-    def patches(self, expr: list[Any], scope: Scope, depth: int = 0) -> list[Patch]:
-        """Everything a patch argument may be."""
+    def patches(self, expr: list[Any], scope: Scope, depth: int = 0, position: int = 0) -> list[Patch]:
+        """Everything a patch argument may be. `position` is the patch's place among the results of a call."""
         if depth > _DEPTH or not expr:
             return []
         match expr[0]:
@@ -337,7 +341,7 @@ class Values:
             case ".":
                 return self._member_patches(expr, scope, depth)
             case "c":
-                return self._made_patches(expr, scope, depth)
+                return self._made_patches(expr, scope, depth, position)
             case "&" | "*" | "a":
                 return self.patches(expr[1], scope, depth + 1)
             case "L":
@@ -352,7 +356,7 @@ class Values:
         out: list[Patch] = []
         for value, position in var.values:
             if position == 0 or (value and value[0] == "c"):
-                out.extend(self.patches(value, var.scope or scope, depth + 1))
+                out.extend(self.patches(value, var.scope or scope, depth + 1, position))
         if not out and var.parameter >= 0:
             return [Patch(parameter=var.parameter)]
         return out
@@ -423,7 +427,7 @@ class Values:
                 scope.declare(name, self.types.of_syntax(kind, func.file, bound))
         return scope
 
-    def _made_patches(self, call: list[Any], scope: Scope, depth: int) -> list[Patch]:
+    def _made_patches(self, call: list[Any], scope: Scope, depth: int, position: int = 0) -> list[Patch]:
         function = call[1]
         name = function[2] if function[0] == "." else function[1] if function[0] == "i" else ""
         path = self.imported(function[1], scope) if function[0] == "." else ""
@@ -434,7 +438,7 @@ class Values:
         callee = self.callee(call, scope)
         if callee is None:
             return []
-        return self._returned_patches(callee, call, scope, depth)
+        return self._returned_patches(callee, call, scope, depth, position)
 
     def _dotted(self, scope: Scope) -> bool:
         return any(alias == "." and known.is_client_package(path) for alias, path in self.project.imports(scope.file).items())
@@ -491,21 +495,36 @@ class Values:
         return "merge-patch-locked" if versioned else "merge-patch"
 
     def _literal_patch(self, expr: list[Any], scope: Scope) -> list[Patch]:
+        """A value of the project's own patch type: its `Type` method says what it is."""
+        kind = self.types.of_syntax(expr[1], scope.file, scope.tparams)
+        said = self.types.member(kind, "Type")
+        if said is None or said[0] != "method":
+            return []
+        full = self.with_body(said[1])
+        for statement in _flat(full.body):
+            if statement[0] == "r" and statement[1] and "Type" in render(statement[1][0]):
+                place = f"{scope.file.path}:{expr[3]}"
+                verb = self.verb_of_type(render(statement[1][0]), expr, scope)
+                return [Patch(verb, place, source="own patch type", line=expr[3])]
         return []
 
-    def _returned_patches(self, callee: Func, call: list[Any], scope: Scope, depth: int) -> list[Patch]:
+    def with_body(self, func: Func) -> Func:
+        """The same function with its body lowered."""
+        self.project.facts(func.file, True)
+        return next((one for one in func.file.funcs if one.key == func.key), func)
+
+    def _returned_patches(self, callee: Func, call: list[Any], scope: Scope, depth: int, position: int = 0) -> list[Patch]:
         """What a function of the project that returns a patch returns. Its parameters are looked up at this call."""
         if id(callee) in self._returning or depth > 4:
             return []
         self._returning.add(id(callee))
         try:
-            self.project.facts(callee.file, True)
-            full = next((func for func in callee.file.funcs if func.key == callee.key), callee)
+            full = self.with_body(callee)
             inner = self.quick_scope(full)
             out: list[Patch] = []
             for statement in _flat(full.body):
                 if statement[0] == "r" and statement[1]:
-                    for patch in self.patches(statement[1][0], inner, depth + 1):
+                    for patch in self.patches(statement[1][min(position, len(statement[1]) - 1)], inner, depth + 1):
                         if patch.parameter >= 0 and patch.parameter < len(call[2]):
                             out.extend(self.patches(call[2][patch.parameter], scope, depth + 1))
                         else:
@@ -564,8 +583,7 @@ class Values:
             elif part[0] == "c":
                 callee = self.callee(part, scope) if depth < 2 else None
                 if callee is not None:
-                    self.project.facts(callee.file, True)
-                    full = next((func for func in callee.file.funcs if func.key == callee.key), callee)
+                    full = self.with_body(callee)
                     inner = self.entry_scope(full)
                     for statement in _flat(full.body):
                         for value in statement[2] if statement[0] == "=" else statement[1] if statement[0] == "r" else ():
@@ -577,6 +595,9 @@ def _type_name(kind: list[Any]) -> str:
     while kind and kind[0] in ("p", "["):
         kind = kind[1]
     return str(kind[2]) if kind and kind[0] == "n" else ""
+
+
+render_type = _type_name
 
 
 def render(expr: list[Any] | None) -> str:

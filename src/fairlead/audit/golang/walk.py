@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.values import Scope, Values, parts, render
+from fairlead.audit.golang.values import Scope, Values, parts, render, render_type
 from fairlead.audit.model import Event, Site
 
 if TYPE_CHECKING:
@@ -56,6 +56,8 @@ _COMPARE = (
     "IsStatusConditionPresentAndEqual",
 )
 _NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
+_ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
+_AGAIN = re.compile(r"(?:Until|UntilWithContext|UntilCancelled|PollUntil\w*|JitterUntil\w*|Every|Forever|Tick)$")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
@@ -80,6 +82,8 @@ class Walk:
         self.scope: Scope | None = None
         self.map_loops = 0
         self.map_ordered: set[str] = set()
+        self.periodic = _runs_periodically(func)
+        self.asked_again = False
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -157,12 +161,13 @@ class Walk:
         entry = (value, index)
         if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
             self.map_ordered.add(name)
-        if var.scope is scope or var.scope is None:
+        if (var.scope is scope or var.scope is None) and not _mentions(value, name):
             var.values = [entry]
         else:
             var.values = [*var.values, entry]
         if operator == ":=":
-            var.type = None
+            # In the same scope it is a new value for the old variable, whose type stays.
+            var.first = var.first or entry
         kind = value[0] if value else "?"
         if kind == "c" and value[1][0] == "." and value[1][2] in ("DeepCopy", "DeepCopyObject"):
             self.event("copy", line, render(value[1][1]), name)
@@ -181,6 +186,7 @@ class Walk:
                 var.values = [(values[position], 0)]
             elif values:
                 var.values = [(values[0], position)]
+            var.first = var.values[0] if var.values else None
 
     def _if(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
@@ -277,25 +283,35 @@ class Walk:
                 self.expression(expr[2], scope)
                 self.expression(expr[3], scope)
 
-    def closure(self, func: list[Any], scope: Scope, types: list[Any] | None = None) -> None:
+    def closure(self, func: list[Any], scope: Scope, beside: list[list[Any]] | None = None) -> None:
+        """A closure where it stands. What stands beside it in a call is what its parameters may come from."""
         inside = Scope(self.func, scope, scope.tparams)
         for name, kind, _ in func[4]:
-            inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
+            var = inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
+            var.given = beside or []
         for name, kind, _ in func[5]:
             if name:
                 inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
+        asked = self.asked_again
+        results = [render_type(one[1]) for one in func[5]]
+        self.asked_again = asked or results == ["bool", "error"]
         self.inner(func[6], inside)
+        self.asked_again = asked
 
     def _call(self, call: list[Any], scope: Scope) -> None:
         function = call[1]
         text = render(function)
-        before, loops = self.retry, self.loops
+        before, loops, periodic = self.retry, self.loops, self.periodic
+        self.periodic = periodic or _AGAIN.search(text) is not None
         if text.endswith(("RetryOnConflict", "OnError")) and any(argument[0] == "F" for argument in call[2]):
             self.retry = f"{call[3]}-{call[6]}"
         self.expression(function, scope)
         for argument in call[2]:
-            self.expression(argument, scope)
-        self.retry, self.loops = before, loops
+            if argument[0] == "F":
+                self.closure(argument[1], scope, [other for other in call[2] if other[0] != "F"])
+            else:
+                self.expression(argument, scope)
+        self.retry, self.loops, self.periodic = before, loops, periodic
         self._effects(call, text, scope)
         site = self.on_call(self, call, scope)
         if site is not None:
@@ -306,6 +322,9 @@ class Walk:
         site.in_retry = self.retry
         site.deferred = self.deferred
         site.error = site.error or self.uses.get(id(call), "used")
+        if (self.periodic and site.error in ("logged", "swallowed")) or (self.asked_again and site.error == "swallowed"):
+            # The next round writes again; `return false, nil` of a condition asks for one.
+            site.error = "used"
         site.guarded = any(_is_check(guard) for guard in self.guards) or any(
             self.block[: len(chain)] == chain for chain in self.returns_after_compare
         )
@@ -347,6 +366,10 @@ class Walk:
             ):
                 subject, path = _split(owner)
                 self.event("mutate", line, subject, path, "call")
+        if name in ("SetGroupVersionKind", "SetKind") and arguments and call[1][0] == "." and call[1][1][0] == "i":
+            named = scope.find(call[1][1][1])
+            if named is not None:
+                named.kinds = [*named.kinds, arguments[0]]
         if name == "SetResourceVersion" and call[1][0] == "." and call[1][1][0] == "i":
             self._versioned(call[1][1][1], scope)
         if text.startswith(("annotations.", "labels.", "taints.")) and arguments:
@@ -457,6 +480,13 @@ class Walk:
         return "used"
 
 
+def _runs_periodically(func: Func) -> bool:
+    """A function without results that its own file hands to a loop: `wait.Until(c.schedule, period, stop)`."""
+    if func.ir[5] or b"Until" not in func.file.source:
+        return False
+    return re.search(rb"\bwait\.\w*Until\w*\([^\n]*\b" + func.name.encode() + rb"\b", func.file.source) is not None
+
+
 def _is_check(guard: str) -> bool:
     if not guard:
         return False
@@ -530,6 +560,9 @@ def _speaks(body: list[Any], name: str) -> bool:
 
 def _makes_error(value: list[Any]) -> bool:
     text = render(value)
+    if value[0] == "i" and _ERROR_NAME.match(text):
+        # Another error than the write's own: the caller is told all the same.
+        return True
     return text.startswith(("fmt.Errorf", "errors.New", "errors.Wrap", "Errorf")) or "Err" in text.split("(")[0]
 
 

@@ -12,7 +12,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang import known
+from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.values import Patch, Scope, Values, parts, render
 
 if TYPE_CHECKING:
@@ -23,6 +23,8 @@ _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
 _API_PACKAGE = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$|(?:^|/)apis?(?:/|$)|^k8s\.io/api/|/applyconfigurations?/|/apiextensions")
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
+_KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
+_FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 _CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
 
@@ -45,6 +47,11 @@ class Raw:
     literal: bool = False
     derived: int = -1
     versioned: bool = False
+    way: str = ""
+    through: str = ""
+    subresource: int = -1
+    settled: bool = False
+    lent: bool = False
 
 
 class Writes:
@@ -61,8 +68,10 @@ class Writes:
         name, arguments = function[2], call[2]
         if self.values.imported(function[1], scope):
             return self._package_function(call, scope)
+        if name in rest.SENDS:
+            return self._request(call, scope)
         if name not in known.WRITES:
-            return None
+            return self._elsewhere(call, scope)
         owner = self.values.typeof(function[1], scope)
         how = self._writer(owner, name, function[1], scope, arguments)
         if how == "status":
@@ -74,6 +83,7 @@ class Writes:
         if how == "helper" and name == "Patch" and len(arguments) >= 2:
             raw = Raw("status", "helper", helper="patch helper")
             self.describe(arguments[1], scope, raw)
+            raw.lent = self._parameter(function[1], scope) >= 0
             return raw
         return None
 
@@ -261,10 +271,10 @@ class Writes:
             if var is None or _CONTEXT.search(part[1]):
                 continue
             if var.parameter >= 0:
-                if _could_be_object(var.type) or (names and var.type == ("b", "string")):
+                if _could_be_object(var.type) or (names and _is_name(var.type)):
                     return var.parameter
                 continue
-            for value in [*(value for value, _ in var.values), *var.filled]:
+            for value in [*(value for value, _ in var.values), *var.filled, *var.given]:
                 found = self.derived(value, var.scope or scope, depth + 1, names) if value is not expr else -1
                 if found >= 0:
                     return found
@@ -334,8 +344,8 @@ class Writes:
         var = scope.find(root[1])
         if var is None:
             return ""
-        for value, _ in var.values:
-            found = _kind_in(value)
+        for value in [*var.kinds, *(value for value, _ in var.values)]:
+            found = _kind_in(value) or self._told_kind(value, scope, value in var.kinds)
             if found:
                 return found
             assertion = value if value and value[0] == "a" else None
@@ -344,6 +354,28 @@ class Writes:
                 if self.kind_of(kind)[0]:
                     return self.kind_of(kind)[0]
         return ""
+
+    def _told_kind(self, expr: list[Any], scope: Scope, sure: bool, depth: int = 0) -> str:
+        """The kind that a GroupVersionKind, or the text of one, says: through variables, constants, and names such as `GadgetGVK`."""
+        if depth > 3 or not expr:
+            return ""
+        if expr[0] == '"':
+            return str(expr[1]) if sure else ""
+        if expr[0] == "c" and render(expr[1]).endswith(("WithKind", "SetKind")) and expr[2]:
+            return self._told_kind(expr[2][0], scope, True, depth + 1)
+        if expr[0] == "L":
+            for key, value in expr[2]:
+                if key == "Kind":
+                    return self._told_kind(value, scope, True, depth + 1)
+            return ""
+        if expr[0] not in ("i", "."):
+            return ""
+        for value in [*self._held(expr, scope), *self._package_values(expr, scope)]:
+            found = _kind_in(value) or self._told_kind(value, scope, sure, depth + 1)
+            if found:
+                return found
+        named = _KIND_NAME.match(str(expr[-2] if expr[0] == "." else expr[1])) if sure else None
+        return named.group(1) if named else ""
 
     # -- client-go -----------------------------------------------------------------------------------------------
 
@@ -377,6 +409,7 @@ class Writes:
             self.describe(arguments[2 if dynamic_apply else 1], scope, raw)
         if self._subresource_argument(arguments[2:], scope):
             raw.target = "status"
+        raw.subresource = self._passed_subresource(arguments[2:], scope)
         self._options(arguments[2:], scope, raw)
         self._kind_from_client(call, owner, scope, raw)
         return raw
@@ -393,6 +426,7 @@ class Writes:
             kind = held[0] if held else kind
         verb = self.values.verb_of_type(kind, arguments[3], scope)
         raw = Raw("status" if status else "spec", verb)
+        raw.subresource = -1 if status else self._passed_subresource(arguments[4:], scope)
         raw.subject = render(arguments[1]).removesuffix(".Name").removesuffix(".GetName()").removesuffix(".ObjectMeta")
         raw.patches = [
             Patch(
@@ -433,9 +467,20 @@ class Writes:
     def _subresource_argument(self, options: list[Any], scope: Scope) -> bool:
         return any(text == "status" for option in options if option[0] in ('"', "i", "...") for text in self.values.strings(option, scope))
 
+    def _passed_subresource(self, options: list[Any], scope: Scope) -> int:
+        """The parameter that names the subresource, where callers decide: `subresources...`."""
+        for option in options:
+            inner = option[1] if option[0] == "..." else option
+            var = scope.find(inner[1]) if inner[0] == "i" else None
+            if var is not None and var.parameter >= 0 and (option[0] == "..." or var.type == ("b", "string")):
+                return var.parameter
+        return -1
+
     def _kind_from_client(self, call: list[Any], owner: Type, scope: Scope, raw: Raw) -> None:
         """The client's own name says the kind where the object does not."""
         if raw.kind and not raw.polymorphic:
+            return
+        if self.kind_of_client(owner, raw):
             return
         if owner is not None and owner[0] == "n" and owner[2].endswith("Interface") and known.role(owner) == "typed":
             raw.kind, raw.api = owner[2].removesuffix("Interface"), known.api_package(owner[1])
@@ -457,6 +502,13 @@ class Writes:
                 return
             receiver = inner
 
+    def kind_of_client(self, owner: Type, raw: Raw) -> bool:
+        """A generic client says its kind by its type argument: `Writer[*Gadget]`."""
+        if owner is None or owner[0] != "n" or not owner[3] or not self.is_kind(owner[3][0]):
+            return False
+        raw.kind, raw.api, raw.polymorphic = self.kind_of(owner[3][0])
+        return True
+
     def _resource_kind(self, expr: list[Any], scope: Scope) -> str:
         """The kind behind a GroupVersionResource whose resource can be read."""
         for value in [expr, *self._held(expr, scope), *self._package_values(expr, scope)]:
@@ -475,6 +527,64 @@ class Writes:
         found = self.values.project.value(package, name) if name and package else None
         return [found[1][3][found[2]]] if found and found[2] < len(found[1][3]) else []
 
+    def _request(self, call: list[Any], scope: Scope) -> Raw | None:
+        """A request that the project builds itself with a REST client."""
+        sent = rest.request(call, scope)
+        if sent is None:
+            return None
+        subresource = [text for argument in sent.steps.get("SubResource", []) for text in self.values.strings(argument, scope)]
+        if subresource and subresource[0] != "status":
+            return None
+        target = "status" if subresource else {"create": "create", "delete": "delete"}.get(sent.verb, "spec")
+        raw = Raw(target, sent.verb)
+        body = sent.steps.get("Body", [])
+        if sent.verb == "merge-patch":
+            raw.verb = self.values.verb_of_type(render(sent.opening[0]) if sent.opening else "", body[0] if body else ["?"], scope)
+            raw.patches = [Patch(raw.verb, f"{scope.file.path}:{call[3]}", source="rest", line=call[3])]
+        elif body:
+            self.describe(body[0], scope, raw)
+        if not raw.kind:
+            named = [text for argument in sent.steps.get("Resource", [])[:1] for text in self.values.strings(argument, scope)]
+            raw.kind = known.singular(named[0].capitalize()) if named else ""
+            raw.polymorphic = not raw.kind
+        return raw
+
+    # -- other modules -------------------------------------------------------------------------------------------
+
+    def _elsewhere(self, call: list[Any], scope: Scope) -> Raw | None:
+        """A call that leaves the project, or runs a function value, and writes a status there."""
+        name, arguments = call[1][2], call[2]
+        typed = outside.patch_type(arguments)
+        status = outside.says_status(arguments)
+        if not status and not outside.writes_status(name, arguments, [self.values.typeof(one, scope) for one in arguments]):
+            return None
+        if self._in_project(call, scope):
+            return None
+        raw = Raw("status", "helper", helper=render(call[1]), through=outside.ELSEWHERE)
+        if typed >= 0:
+            raw.way = self.values.verb_of_type(render(arguments[typed]), arguments[-2], scope)
+        for argument in arguments:
+            root = argument
+            while root and root[0] in (".", "c", "&", "*"):
+                root = root[1]
+            direct = self._given_kind(argument, scope)
+            if direct or (root and root[0] == "i" and self._given_kind(root, scope)):
+                self.describe(argument if direct else root, scope, raw)
+                return raw
+        raw.subject, raw.polymorphic = render(call[1]) + "()", True
+        return raw
+
+    def _given_kind(self, argument: list[Any], scope: Scope) -> bool:
+        kind = self.values.typeof(argument, scope)
+        return not known.role(kind) and self.is_kind(kind)
+
+    def _in_project(self, call: list[Any], scope: Scope) -> bool:
+        """Whether the called function's body is in the project: then it is followed, not guessed."""
+        if self.values.imported(call[1][1], scope):
+            return False
+        member = self.types.member(self.values.typeof(call[1][1], scope), call[1][2])
+        return member is None or member[0] in ("method", "abstract")
+
     # -- functions of known packages -----------------------------------------------------------------------------
 
     def _package_function(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -483,6 +593,8 @@ class Writes:
             raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
             self.describe(arguments[2], scope, raw)
             return raw
+        if not self.values.project.package_of(path):
+            return self._elsewhere(call, scope)
         return None
 
     def _plain_function(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -505,6 +617,11 @@ def _could_be_object(kind: Type) -> bool:
     return kind[0] in ("s", "m", "tp", "I", "S") or (
         kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request")
     )
+
+
+def _is_name(kind: Type) -> bool:
+    """What an object is found by: a text, or a namespace and a name."""
+    return kind == ("b", "string") or (kind is not None and kind[0] == "n" and kind[2] in _FOUND_BY)
 
 
 def _patched_part(texts: list[str]) -> str:

@@ -19,7 +19,8 @@ Fix safety
     Safe where the error of the patch is returned to the caller: a refused write is tried again by the next reconcile. Unsafe (`--fix
     --unsafe`) elsewhere, because a conflict that nobody handles would now be lost.
 Known limits
-    A base that comes from outside the audited files is reported for review as "base not seen".
+    A base that comes from outside the audited files is reported for review as "base not seen". A patch that a function of another module
+    sends is listed, and its verdict is review: what that function does is not seen.
 """
 
 from __future__ import annotations
@@ -33,13 +34,15 @@ if TYPE_CHECKING:
 
 CODE = "FL002"
 SEVERITY = "error"
+# Patch helpers lock what must be locked themselves; what another module does with its argument is not seen, and reported for review.
+_UNSEEN = ("patch helper", "another module")
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     if policy != "locked":
         return []
     out = []
-    plain = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through != "patch helper" and site.language == "go"]
+    plain = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through not in _UNSEEN and site.language == "go"]
     python = [site for site in status_sites(facts) if site.way == "merge-patch" and site.language == "python"]
     for group in by_cause([*plain, *python], facts, base=True):
         first = group[0]

@@ -1,0 +1,61 @@
+"""Calls into other modules that write a status there, where only the call can be seen.
+
+Called by `writes` for calls whose callee is not in the project. Three shapes have no other meaning: a type of patch and the text "status"
+among the arguments; a function value or a foreign method named after a patch that is given "status" last; a foreign function named
+after the writing of a status that is given a client.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.values import render
+
+if TYPE_CHECKING:
+    from fairlead.audit.golang.types import Type
+
+ELSEWHERE = "another module"
+_GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
+_STATUS_WRITER = re.compile(r"^(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es)?$")
+_CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
+_CLIENT_ROLES = {"client", "status", "dynamic", "resource", "clientset", "group", "typed"}
+
+
+@cache
+def _named(name: str) -> str:
+    return "status" if _STATUS_WRITER.match(name) else "generic" if _GENERIC.match(name) else ""
+
+
+def may_write(name: str, source: bytes) -> bool:
+    """Whether a call of that name, in a file with these bytes, may write a status in another module."""
+    named = _named(name)
+    return named == "status" or (named == "generic" and b', "status")' in source)
+
+
+def patch_type(arguments: list[Any]) -> int:
+    """The position of the type of a patch among arguments, or -1."""
+    for position, argument in enumerate(arguments):
+        text = render(argument)
+        if text.endswith(("PatchType", "ApplyYAMLPatchType")) and argument[0] == ".":
+            return position
+    return -1
+
+
+def says_status(arguments: list[Any]) -> bool:
+    """The text "status" as the last argument: the subresource."""
+    return bool(arguments) and arguments[-1][0] == '"' and arguments[-1][1] == "status"
+
+
+def writes_status(name: str, arguments: list[Any], types: list[Type]) -> bool:
+    """A foreign function named after writing a status, that is given a client to do it with."""
+    if not _STATUS_WRITER.match(name) or len(arguments) < 2:
+        return False
+    return any(
+        known.role(kind) in _CLIENT_ROLES
+        or (kind is not None and kind[0] == "n" and kind[2].endswith(("Client", "Clientset")))
+        or (kind is None and _CLIENT.search(render(argument)) is not None)
+        for argument, kind in zip(arguments, types, strict=True)
+    )
