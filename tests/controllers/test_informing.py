@@ -142,6 +142,21 @@ async def test_an_answer_that_never_comes_is_given_up_and_asked_for_again(world:
     assert int(world.get("a")["metadata"]["resourceVersion"]) == int(obj["metadata"]["resourceVersion"]) + 1
 
 
+@pytest.mark.parametrize("answer", [409, 429, 500, 503, "lost"], ids=str)
+@pytest.mark.parametrize(("times", "told"), [(3, False), (40, True)], ids=["for a moment", "for long"])
+async def test_a_write_that_fails_is_tried_again(
+    world: World, answer: int | str, times: int, told: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A moment's trouble nobody hears of; a long one is logged, the reconcile comes back, and in the end it is written."""
+    world.make("a", spec={"size": 4})
+    world.faults.next(verb="patch", kind="Gadget", answer=answer, times=times)
+    await world.start(Controller(API, "Gadget", mark))
+    await world.clock.advance(600)
+    assert sizes(world) == {"a": 4}
+    landed = answer == "lost"  # and the next look shows it
+    assert any(record.levelname == "ERROR" for record in caplog.records) is (told and not landed)
+
+
 async def test_only_the_named_namespaces_are_watched(world: World) -> None:
     """And a list of one says nothing of the other."""
     for namespace in ("one", "two", "three"):

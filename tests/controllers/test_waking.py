@@ -64,3 +64,39 @@ async def test_a_key_that_is_due_earlier_is_not_slept_over(world: World) -> None
     await settle()
     await world.clock.advance(4)
     assert begun == [(0, "late"), (0, "soon"), (0, "long"), (3, "soon")]
+
+
+async def test_no_more_are_worked_on_at_once_than_the_controller_says(world: World) -> None:
+    """Ten objects and three workers: three at a time, until all are done."""
+    working: set[str] = set()
+    most: list[int] = []
+
+    async def reconcile(ctx: Context) -> None:
+        working.add(ctx.name)
+        most.append(len(working))
+        await ctx.clock.sleep(1)
+        working.remove(ctx.name)
+
+    for number in range(10):
+        world.make(f"g{number}")
+    await world.start(Controller(API, "Gadget", reconcile, concurrency=3))
+    assert len(working) == 3
+    await world.clock.advance(4)
+    assert (max(most), len(most), working) == (3, 10, set())
+
+
+async def test_a_change_goes_before_what_was_there_at_the_start(world: World) -> None:
+    """The last of a long list is changed by a user while the first is worked on: he does not wait for the rest."""
+    order: list[str] = []
+
+    async def reconcile(ctx: Context) -> None:
+        order.append(ctx.name)
+        if len(order) == 1:
+            world.client.patch(world.get("g9"), {"spec": {"size": 2}})
+            await ctx.clock.sleep(1)
+
+    for number in range(10):
+        world.make(f"g{number}")
+    await world.start(Controller(API, "Gadget", reconcile, concurrency=1))
+    await world.clock.advance(2)
+    assert order == ["g0", "g9", *(f"g{number}" for number in range(1, 9))]
