@@ -2,7 +2,8 @@
 
     records     commits, observations and refused attempts, as a server, a proxy or an explorer saw them
     auditlog    records from the audit log of a kube-apiserver
-    leaves      an object as a flat set of leaves, keyed lists entry by entry
+    places      the fields of one object as a tree, each with its last writer
+    leaves      the leaves that differ between two versions, keyed lists entry by entry
     asserted    which leaves a request meant to write
     findings    what can be found
     memory      what is kept of one object

@@ -19,13 +19,14 @@ from .asserted import asserted
 from .findings import ABANDONED, DOUBLE, FIGHT, FOREIGN, HOT_LOOP, INCARNATION, LOST, STALE_DECISION, TRAVEL, Finding
 from .leaves import changed_objects
 from .losses import Losses
-from .memory import ObjectMemory, Refused, Write
+from .memory import ObjectMemory, Refused
 from .records import Attempt, Commit, Identity, Observation, Record
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from .leaves import Leaf
+    from .places import Place, Places
 
 NONE: list[Finding] = []
 __all__ = ["DOUBLE", "FIGHT", "FOREIGN", "HOT_LOOP", "LOST", "STALE_DECISION", "TRAVEL", "Checker", "Finding"]
@@ -45,11 +46,12 @@ class Checker:
         self._shown: dict[tuple[str, str, str, str], str] = {}
         #: What watches brought to an actor since its last commit: nothing, one version, or (None) more.
         self._woken: dict[str, tuple[Identity, int] | None] = {}
+        #: What this record has shown, and what all have.
+        self._shows: list[Finding] = []
         self.findings: list[Finding] = []
 
     def feed(self, record: Record) -> list[Finding]:
         """Take one record; gives what it shows at once."""
-        start = len(self.findings)
         kind = type(record)
         if kind is Commit:
             self._committed(record)  # type: ignore[arg-type]
@@ -57,11 +59,10 @@ class Checker:
             self._observed(record)  # type: ignore[arg-type]
         else:
             self._attempted(record)  # type: ignore[arg-type]
-        return self.findings[start:] if len(self.findings) > start else NONE
+        return self._told() if self._shows else NONE
 
     def finish(self) -> list[Finding]:
         """At rest: refused updates that their actor never made again. Each is told once."""
-        start = len(self.findings)
         for identity, known in self._objects.items():
             for refusals in known.refused.values():
                 told: set[Path] = set()
@@ -70,39 +71,42 @@ class Checker:
                         self._abandon(identity, known, refused, {p: v for p, v in refused.wanted.items() if p not in told})
                         told.update(refused.wanted)
                 refusals.clear()
-        return self.findings[start:]
+        return self._told()
 
     def permanent(self, finding: Finding) -> bool:
         """Whether the field still differs from what was lost."""
         known = self._objects.get(finding.object)
         return known is not None and not same(find(known.latest, finding.path), finding.lost)
 
+    def _told(self) -> list[Finding]:
+        told, self._shows = self._shows, []
+        self.findings += told
+        return told
+
     # -- one record
 
     def _object(self, identity: Identity) -> ObjectMemory:
-        known = self._objects.get(identity)
-        if known is None:
-            known = self._objects[identity] = ObjectMemory()
+        known = self._objects[identity] = ObjectMemory()
         return known
 
     def _observed(self, record: Observation) -> None:
         identity, actor, version = record.object, record.actor, record.version
-        known = self._object(identity)
+        known = self._objects.get(identity) or self._object(identity)
         seen = known.seen.get(actor, 0)
         if version >= seen:
             known.seen[actor] = version
             if not seen:
                 self._show(identity, actor)
         elif record.via != "watch":
-            self.findings.append(Finding(TRAVEL, identity, ("metadata", "resourceVersion"), actor, actor, was=seen, now=version))
+            self._shows.append(Finding(TRAVEL, identity, ("metadata", "resourceVersion"), actor, actor, was=seen, now=version))
         if record.via == "watch":
             self._woken[actor] = (identity, version) if self._woken.get(actor, "") == "" else None
-        elif actor in known.refused:
+        elif known.refused and actor in known.refused:
             for refused in known.refused[actor]:
                 refused.reconsidered = refused.attempt.verb != "update"
 
     def _attempted(self, record: Attempt) -> None:
-        known = self._object(record.object)
+        known = self._objects.get(record.object) or self._object(record.object)
         if record.outcome == "unchanged":
             self._append(loops.idle(record, known))
             if record.reads and record.base is not None:
@@ -118,25 +122,32 @@ class Checker:
         if record.after is None:
             self._deleted(record)
             return
-        known, actor, version = self._object(record.object), record.actor, record.version
+        actor, version, after = record.actor, record.version, record.after
+        known = self._objects.get(record.object) or self._object(record.object)
+        seen = known.seen.get(actor)
         if record.before is None:
-            known.creator, known.born = actor, version
-            made_by = frozenset((actor,))
-            for path, was, now in changed_objects(ABSENT, record.after):
-                known.first_write(path, Write(actor, version, now, was, made_by))
+            self._created(record, known)
         else:
             if not known.version:
                 known.keep(_version(record.before), record.before)
-            self._changed(record, known)
-        known.keep(version, record.after)
-        known.latest, known.version = record.after, version
-        if actor not in known.seen:
+            self._changed(record, known, seen)
+            known.changer = actor
+        known.keep(version, after)
+        known.latest, known.version = after, version
+        if seen is None:
             self._show(record.object, actor)
-        known.seen[actor] = max(version, known.seen.get(actor, 0))
+        if seen is None or version > seen:
+            known.seen[actor] = version
         if known.idle:
             known.idle.pop(actor, None)
         if record.verb == "update":
             known.puts[actor] = record.body
+
+    def _created(self, record: Commit, known: ObjectMemory) -> None:
+        known.creator, known.born = record.actor, record.version
+        made_by = frozenset((record.actor,))
+        for place, was, now in changed_objects(ABSENT, record.after, known.places.root):
+            known.places.write_first(place, record.actor, record.version, now, was, made_by)
 
     def _show(self, identity: Identity, actor: str) -> None:
         self._shown[identity.resource, identity.namespace, identity.name, actor] = identity.uid
@@ -147,43 +158,62 @@ class Checker:
 
     # -- one commit
 
-    def _changed(self, record: Commit, known: ObjectMemory) -> None:
-        actor, version, writers = record.actor, record.version, known.writers
-        base = _base(record, known)
-        losses = Losses(record, known, base)
-        leaves = changed_objects(record.before, record.after, known.keyed)
-        misplaced = (record.base_uid or actor not in known.seen) and leaves and self._is_misplaced(record, known, leaves[0], losses)
+    def _changed(self, record: Commit, known: ObjectMemory, seen: int | None) -> None:
+        actor, version = record.actor, record.version
+        base = record.base if record.base is not None else record.precondition
+        if base is None:
+            base = seen or 0
+        losses: Losses | None = None  # made on suspicion only: most commits destroy nothing
+        misplaced = False
+        leaves = changed_objects(record.before, record.after, known.places.root)
+        if (seen is None or record.base_uid) and leaves:
+            losses = Losses(record, known, base)
+            misplaced = self._is_misplaced(record, known, leaves[0], losses)
         if record.reads and not misplaced:
             self._check_reads(record, known, base, record.before, version)
         for leaf in leaves:
-            path, was, now = leaf
-            writer = standing = writers.get(path)
-            if standing is None or (type(was) is list and was) or (type(now) is list and now):
-                writer = known.last_writer(path, was or now)
-            if writer is not None and (writer.actor != actor or writer.version > base) and not misplaced:
-                self._judge(record, known, losses, leaf, writer)
-            elif known.turns:
-                known.turns.pop(path, None)
-            if standing is None:
-                known.first_write(path, Write(actor, version, now, was, frozenset((actor,))))
+            place, was, now = leaf
+            if place.actor == actor and place.version <= base and type(was) is str and type(now) is str:
+                # What nearly every leaf is: the actor's own, and it stands on it.
+                place.version, place.value, place.before, place.turns = version, now, was, None
                 continue
-            standing.version, standing.value, standing.before = version, now, was
-            if standing.actor != actor:
-                standing.passed_to(actor)
+            if losses is None:
+                losses = Losses(record, known, base)
+            self._written(record, known.places, losses, leaf, misplaced)
         if self._owner is not None:
             for leaf in leaves:
                 self._check_owner(record, leaf)
-        if losses.found:
-            self.findings += losses.told()
-        self._append(loops.chain(record, known, self._woken.pop(actor, None)))
-        if actor in known.refused:
+        if losses is not None and losses.found:
+            self._shows += losses.told()
+        if self._woken:
+            self._append(loops.chain(record, known, self._woken.pop(actor, None)))
+        if known.refused and actor in known.refused:
+            losses = losses or Losses(record, known, base)
             compared = {path for refused in known.refused[actor] for path in refused.wanted if losses.was_tested(path)}
             self._settle(record.object, known, actor, record.before, record.after, losses.meant, compared)
 
-    def _judge(self, record: Commit, known: ObjectMemory, losses: Losses, leaf: Leaf, writer: Write) -> None:
+    def _written(self, record: Commit, places: Places, losses: Losses, leaf: Leaf, misplaced: bool) -> None:
+        """Judges a leaf by its last writer, and has a new last writer then."""
+        place, was, now = leaf
+        actor, version = record.actor, record.version
+        writer: Place | None = place
+        if not place.knowing or (type(was) is list and was) or (type(now) is list and now):
+            writer = places.last_writer(place, was or now)
+        if writer is not None and (writer.version > losses.base or writer.actor != actor) and not misplaced:
+            self._judge(record, losses, leaf, writer)
+        else:
+            place.turns = None
+        if not place.knowing:
+            places.write_first(place, actor, version, now, was, frozenset((actor,)))
+            return
+        place.version, place.value, place.before = version, now, was
+        if place.actor != actor:
+            place.passed_to(actor)
+
+    def _judge(self, record: Commit, losses: Losses, leaf: Leaf, writer: Place) -> None:
         """A leaf that another wrote last, or that the actor wrote itself after what this commit stands on."""
-        if leaf[0] not in self._ignored and not losses.judge(leaf, writer) and writer.actor != record.actor:
-            self._append(loops.fight(record, known, writer, leaf))
+        if leaf[0].path not in self._ignored and not losses.judge(leaf, writer) and writer.actor != record.actor:
+            self._append(loops.fight(record, writer, leaf))
 
     def _is_misplaced(self, record: Commit, known: ObjectMemory, leaf: Leaf, losses: Losses) -> bool:
         """Tells of a write that was decided on another object of the same name, which the server could not tell from this one."""
@@ -194,11 +224,12 @@ class Checker:
             told = self._shown.get((identity.resource, identity.namespace, identity.name, record.actor), "")
         if not told or told == record.object.uid or losses.was_tested(("metadata", "uid")):
             return False
-        path, was, now = leaf
-        writer = known.last_writer(path, was)
+        place, was, now = leaf
+        path = place.path
+        writer = known.places.last_writer(place, was)
         victim = writer.actor if writer is not None else known.creator
         how = " ".join(word for word in (record.verb, record.content) if word)
-        self.findings.append(
+        self._shows.append(
             Finding(
                 LOST, record.object, path, victim=victim, culprit=record.actor, kind=INCARNATION,
                 overwritten=record.version, was=was, lost=was, now=now, how=how,
@@ -213,9 +244,9 @@ class Checker:
             was, now = find(tree, path), find(current, path)
             if tree is ABSENT or same(was, now):
                 continue
-            writer = known.last_writer_within(path)
+            writer = known.places.last_writer_within(path)
             victim, written = (writer.actor, writer.version) if writer else ("", 0)
-            self.findings.append(
+            self._shows.append(
                 Finding(
                     STALE_DECISION, record.object, path, victim=victim, culprit=record.actor, base=base, written=written,
                     overwritten=version, was=was, lost=now, now=now,
@@ -223,10 +254,11 @@ class Checker:
             )  # fmt: skip
 
     def _check_owner(self, record: Commit, leaf: Leaf) -> None:
-        path, was, now = leaf
+        place, was, now = leaf
+        path = place.path
         owner = self._owner(record.object, path) if self._owner is not None else None
         if owner is not None and owner not in (record.actor, record.manager):
-            self.findings.append(
+            self._shows.append(
                 Finding(FOREIGN, record.object, path, owner, record.actor, overwritten=record.version, was=was, lost=was, now=now)
             )
 
@@ -256,8 +288,8 @@ class Checker:
             current = find(known.latest, path)
             if same(current, value):
                 continue
-            writer = known.writers.get(path)
-            self.findings.append(
+            writer = known.places.writer_at(path)
+            self._shows.append(
                 Finding(
                     LOST, identity, path, victim=attempt.actor, culprit=writer.actor if writer else "", kind=ABANDONED, base=refused.base,
                     written=known.version, overwritten=known.version, was=find(base, path), lost=value, now=current, how=attempt.verb,
@@ -266,15 +298,7 @@ class Checker:
 
     def _append(self, finding: Finding | None) -> None:
         if finding is not None:
-            self.findings.append(finding)
-
-
-def _base(record: Commit, known: ObjectMemory) -> int:
-    if record.base is not None:
-        return record.base
-    if record.precondition is not None:
-        return record.precondition
-    return known.seen.get(record.actor, 0)
+            self._shows.append(finding)
 
 
 def _version(obj: Json) -> int:

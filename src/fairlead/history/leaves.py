@@ -1,15 +1,13 @@
-"""An object as leaves: path -> value, keyed lists entry by entry, other lists as one value.
+"""An object as leaves: place -> value, keyed lists entry by entry, other lists as one value.
 
-`changed` walks two versions and gives the leaves that differ. Shared subtrees cost nothing, so the check is linear in what changed;
-it is the checker's inner loop, and written for speed (`at + (name,)` is twice as fast as unpacking). An empty object or list is a leaf
-only while nothing of its kind stands there on the other side: filling it is a change of what is put in.
+`changed_objects` walks two versions and gives the leaves that differ. Shared subtrees cost nothing, so the check is linear in what
+changed; it is the checker's inner loop, and written for speed. The walk goes down the tree of `places` at its side and remembers there
+how the lists were keyed. An empty object or list is a leaf only while nothing of its kind stands there on the other side: filling it is a
+change of what is put in.
 """
 
-# ruff: noqa: RUF005
 from __future__ import annotations
 
-from itertools import compress
-from operator import is_not
 from typing import TYPE_CHECKING, TypeAlias
 
 from ..objects.paths import Key, Path
@@ -18,75 +16,73 @@ from ..objects.tree import ABSENT, Json, same
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from .places import Place
+
 #: Server-kept members of metadata that no writer means.
 BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink", "deletionTimestamp"})
 _TYPE = frozenset({"apiVersion", "kind"})
 #: Lists that are keyed by convention, whatever the schema: the members that may be the key, the first that fits.
 KEYS: tuple[tuple[str, ...], ...] = (("type",), ("name",), ("kind", "name"), ("key",), ("uid",))
 
-Leaf: TypeAlias = "tuple[Path, Json, Json]"
+Leaf: TypeAlias = "tuple[Place, Json, Json]"
 
 
-class Keyed:
-    """What is known of the lists of one object, as last seen: to find their keys anew for every version would cost more than the rest."""
-
-    __slots__ = ("lists",)
-
-    def __init__(self) -> None:
-        #: Path of a list -> the list, its key, and the paths of its entries where they stand.
-        self.lists: dict[Path, tuple[list[Json], tuple[str, ...], list[Path]]] = {}
-
-
-def changed(before: Json, after: Json, at: Path = ()) -> list[Leaf]:
-    """(path, before, after) of every leaf that differs; ABSENT where there is none."""
+def changed_objects(before: Json, after: Json, root: Place) -> list[Leaf]:
+    """(place, before, after) of every leaf that differs, ABSENT where there is none; not what the server keeps, nor what names the type."""
     found: list[Leaf] = []
-    if before is not after:
-        _walk(before, after, at, found, Keyed())
-    return found
-
-
-def changed_objects(before: Json, after: Json, keyed: Keyed | None = None) -> list[Leaf]:
-    """The same for two versions of a whole object, without what the server keeps and what names the type."""
-    found: list[Leaf] = []
-    known = Keyed() if keyed is None else keyed
     old = {} if before is ABSENT else before
+    added = 0
     for name, new in after.items():
         was = old.get(name, ABSENT)
-        if was is new or name in _TYPE:
+        if was is new:
             continue
+        if was is ABSENT:
+            added += 1
         if name == "metadata":
-            _metadata(was or {}, new, found, known)
-        else:
-            _walk(was, new, (name,), found, known)
-    if old.keys() != after.keys():
-        for name in old.keys() - after.keys() - _TYPE:
-            _walk(old[name], ABSENT, (name,), found, known)
+            _metadata(was or {}, new, root, found)
+        elif type(new) is dict and type(was) is dict:
+            _members(was, new, root.child(name), found)
+        elif name not in _TYPE:
+            _walk(was, new, root.child(name), found)
+    if len(after) - added != len(old):  # something went
+        for name, was in old.items():
+            if name not in after and name not in _TYPE:
+                _walk(was, ABSENT, root.child(name), found)
     return found
 
 
-def _metadata(old: Json, new: Json, found: list[Leaf], keyed: Keyed) -> None:
+def _metadata(old: Json, new: Json, root: Place, found: list[Leaf]) -> None:
+    added = 0
     for name, now in new.items():
         was = old.get(name, ABSENT)
-        if was is not now and name not in BOOKKEEPING:
-            _walk(was, now, ("metadata", name), found, keyed)
-    if old.keys() != new.keys():
-        for name in old.keys() - new.keys() - BOOKKEEPING:
-            _walk(old[name], ABSENT, ("metadata", name), found, keyed)
+        if was is now:
+            continue
+        if was is ABSENT:
+            added += 1
+        if name not in BOOKKEEPING:
+            _walk(was, now, root.child("metadata").child(name), found)
+    if len(new) - added != len(old):
+        for name, was in old.items():
+            if name not in new and name not in BOOKKEEPING:
+                _walk(was, ABSENT, root.child("metadata").child(name), found)
 
 
-def _walk(before: Json, after: Json, at: Path, found: list[Leaf], keyed: Keyed) -> None:
+def _walk(before: Json, after: Json, place: Place, found: list[Leaf]) -> None:
     kind = type(after)
     if kind is not type(before):
-        _other_kind(before, after, at, found)
+        _other_kind(before, after, place, found)
     elif kind is dict:
-        _members(before, after, at, found, keyed)
+        _members(before, after, place, found)
     elif kind is list:
-        _entries(before, after, at, found, keyed)
+        _entries(before, after, place, found)
     elif before != after:
-        found.append((at, before, after))
+        found.append((place, before, after))
 
 
-def _members(before: Json, after: Json, at: Path, found: list[Leaf], keyed: Keyed) -> None:
+def _members(before: Json, after: Json, place: Place, found: list[Leaf]) -> None:
+    below = place.below
+    if below is None:
+        below = place.below = {}
     added = 0
     for name, new in after.items():
         old = before.get(name, ABSENT)
@@ -95,87 +91,103 @@ def _members(before: Json, after: Json, at: Path, found: list[Leaf], keyed: Keye
         kind = type(new)
         if kind is str and type(old) is str:  # what most leaves are
             if old != new:
-                found.append((at + (name,), old, new))
+                found.append((below[name] if name in below else place.child(name), old, new))
         elif kind is list and type(old) is list:
-            _entries(old, new, at + (name,), found, keyed)
+            _entries(old, new, below[name] if name in below else place.child(name), found)
         else:
-            added += old is ABSENT
-            _walk(old, new, at + (name,), found, keyed)
+            if old is ABSENT:
+                added += 1
+            _walk(old, new, place.child(name), found)
     if len(after) - added != len(before):  # something went
         for name, old in before.items():
             if name not in after:
-                _walk(old, ABSENT, at + (name,), found, keyed)
+                _walk(old, ABSENT, place.child(name), found)
 
 
-def _entries(before: list[Json], after: list[Json], at: Path, found: list[Leaf], keyed: Keyed) -> None:
-    seen = keyed.lists.get(at)
-    if seen is not None and seen[0] is before:
-        names, places = seen[1], seen[2]
+def _entries(before: list[Json], after: list[Json], place: Place, found: list[Leaf]) -> None:
+    if place.listed is before:
+        keys, entries = place.keys, place.entries
     else:
-        fitting = key_names(after)
-        names, places = fitting or (), [at + (key_of(entry, fitting),) for entry in after] if fitting else []
-    if names and len(before) == len(after):
-        moved = list(compress(range(len(after)), map(is_not, before, after)))
-        if _in_place(before, after, moved, names):
-            for index in moved:  # every entry stands where it stood: only those that differ need a look
-                _members(before[index], after[index], places[index], found, keyed)
-            keyed.lists[at] = (after, names, places)
-            return
-    _paired(before, after, at, found, keyed)
+        keys = key_names(after) or ()
+        entries = [place.child(key_of(entry, keys)) for entry in after] if keys else []
+    if keys and len(before) == len(after) and _in_place(before, after, keys, entries, found):
+        place.listed, place.keys, place.entries = after, keys, entries
+    else:
+        _paired(before, after, place, found)
 
 
-def _paired(before: list[Json], after: list[Json], at: Path, found: list[Leaf], keyed: Keyed) -> None:
+def _in_place(before: list[Json], after: list[Json], keys: tuple[str, ...], entries: list[Place], found: list[Leaf]) -> bool:
+    """Walks only the entries that differ, while every entry stands where it stood; False, and nothing found, where one does not.
+
+    Entries that differ and have the same keys are enough: then the other list has these keys too.
+    """
+    start = len(found)
+    for old, new, entry in zip(before, after, entries):  # noqa: B905 (all of one length; to say so costs time in the hottest loop)
+        if old is new:
+            continue
+        if type(old) is dict and type(new) is dict:
+            for name in keys:
+                if old.get(name) != new.get(name):
+                    break
+            else:
+                _members(old, new, entry, found)
+                continue
+        del found[start:]
+        return False
+    return True
+
+
+def _paired(before: list[Json], after: list[Json], place: Place, found: list[Leaf]) -> None:
     """Entries by their keys, wherever they stand; without keys the list is one value."""
     names = key_names(before, after)
     if names is None:
         if not same(before, after):
-            found.append((at, before, after))
+            found.append((place, before, after))
         return
     old_entries = {key_of(entry, names): entry for entry in before}
     new_entries = {key_of(entry, names): entry for entry in after}
     for key in {**old_entries, **new_entries}:
         old, new = old_entries.get(key, ABSENT), new_entries.get(key, ABSENT)
         if old is not new:
-            _walk(old, new, at + (key,), found, keyed)
+            _walk(old, new, place.child(key), found)
 
 
-def _in_place(before: list[Json], after: list[Json], moved: list[int], names: tuple[str, ...]) -> bool:
-    """Whether entries that differ are still entries with the same keys; then the other list has these keys too."""
-    for index in moved:
-        old, new = before[index], after[index]
-        if type(old) is not dict or type(new) is not dict:
-            return False
-        for name in names:
-            if old.get(name) != new.get(name):
-                return False
-    return True
-
-
-def _other_kind(before: Json, after: Json, at: Path, found: list[Leaf]) -> None:
+def _other_kind(before: Json, after: Json, place: Place, found: list[Leaf]) -> None:
     """Something came, went, or became a thing of another kind: both sides by their own leaves."""
-    old = dict(_flat(before, at))
-    new = dict(_flat(after, at))
-    found.extend((path, old.get(path, ABSENT), new.get(path, ABSENT)) for path in {**old, **new})
+    old = dict(_placed(before, place))
+    new = dict(_placed(after, place))
+    found.extend((leaf, old.get(leaf, ABSENT), new.get(leaf, ABSENT)) for leaf in {**old, **new})
 
 
-def _flat(tree: Json, at: Path) -> Iterator[tuple[Path, Json]]:
+def _placed(tree: Json, place: Place) -> Iterator[tuple[Place, Json]]:
     if tree is ABSENT:
         return
     if type(tree) is dict and tree:
         for name, member in tree.items():
-            yield from _flat(member, (*at, name))
+            yield from _placed(member, place.child(name))
+        return
+    names = key_names(tree) if type(tree) is list else None
+    if names is None:
+        yield place, tree
+        return
+    for entry in tree:
+        yield from _placed(entry, place.child(key_of(entry, names)))
+
+
+def flat(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:
+    """Every leaf of a tree, by its path."""
+    if tree is ABSENT:
+        return
+    if type(tree) is dict and tree:
+        for name, member in tree.items():
+            yield from flat(member, (*at, name))
         return
     names = key_names(tree) if type(tree) is list else None
     if names is None:
         yield at, tree
         return
     for entry in tree:
-        yield from _flat(entry, (*at, key_of(entry, names)))
-
-
-def flat(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:
-    """Every leaf of a tree."""
-    return _flat(tree, at)
+        yield from flat(entry, (*at, key_of(entry, names)))
 
 
 def key_names(*lists: Json) -> tuple[str, ...] | None:

@@ -8,7 +8,8 @@ from .findings import FIGHT, HOT_LOOP, Finding
 
 if TYPE_CHECKING:
     from .leaves import Leaf
-    from .memory import ObjectMemory, Write
+    from .memory import ObjectMemory
+    from .places import Place
     from .records import Attempt, Commit, Identity
 
 #: Alternations of two writers on one leaf.
@@ -19,17 +20,17 @@ IDLE_AFTER = 5
 CHAIN_AFTER = 8
 
 
-def fight(record: Commit, known: ObjectMemory, writer: Write, leaf: Leaf) -> Finding | None:
+def fight(record: Commit, writer: Place, leaf: Leaf) -> Finding | None:
     """Each has seen the other, and each puts its own value back."""
-    path, was, now = leaf
-    first, second, turns = known.turns.get(path, ("", "", 0))
+    place, was, now = leaf
+    first, second, turns = place.turns or ("", "", 0)
     going_on = second == writer.actor and first == record.actor
     turns = turns + 1 if going_on else 1
-    known.turns[path] = (writer.actor, record.actor, turns)
+    place.turns = (writer.actor, record.actor, turns)
     if turns != FIGHT_AFTER:
         return None
     return Finding(
-        FIGHT, record.object, path, writer.actor, record.actor, written=writer.version, overwritten=record.version,
+        FIGHT, record.object, place.path, writer.actor, record.actor, written=writer.version, overwritten=record.version,
         was=was, lost=was, now=now,
     )  # fmt: skip
 
@@ -44,10 +45,12 @@ def idle(record: Attempt, known: ObjectMemory) -> Finding | None:
 
 def chain(record: Commit, known: ObjectMemory, woken: tuple[Identity, int] | None) -> Finding | None:
     """A commit whose only trigger is the actor's own last commit. `woken`: all that a watch brought since, when it was one event."""
-    actor, last, length = known.chain
-    own = actor == record.actor and woken is not None and woken == (record.object, last)
+    last, length = known.chain
+    if last != known.version:  # the commit before this one was woken by nothing that we know of: a chain may start with it
+        length = 1
+    own = known.changer == record.actor and woken is not None and woken == (record.object, known.version)
     length = length + 1 if own else 1
-    known.chain = (record.actor, record.version, length)
+    known.chain = (record.version, length)
     if length != CHAIN_AFTER:
         return None
     return _hot(record.object, record.actor, f"{CHAIN_AFTER} writes in a row, each woken only by its own last write")

@@ -18,36 +18,38 @@ from .findings import CARRIED, COMPUTED, DOUBLE, DROPPED, LAUNDERED, LOST, SELF,
 
 if TYPE_CHECKING:
     from .leaves import Leaf
-    from .memory import ObjectMemory, Refused, Write
+    from .memory import ObjectMemory, Refused
+    from .places import Place
     from .records import Commit
 
 
 class Losses:
     """The leaves that one commit destroyed. What the request meant is worked out only when somebody asks."""
 
-    __slots__ = ("_base", "_known", "_meant", "_record", "_tested", "found")
+    __slots__ = ("_known", "_meant", "_record", "_tested", "base", "found")
 
     def __init__(self, record: Commit, known: ObjectMemory, base: int) -> None:
-        self._record, self._known, self._base = record, known, base
+        self._record, self._known, self.base = record, known, base
         self._tested: set[Path] | None = None
         self._meant: dict[Path, Json] | None = None
         self.found: list[Finding] = []
 
-    def judge(self, leaf: Leaf, writer: Write) -> bool:
+    def judge(self, leaf: Leaf, writer: Place) -> bool:
         """Note the leaf if it was lost; True then."""
-        path, _, now = leaf
+        place, _, now = leaf
+        path = place.path
         record = self._record
-        kind = self._stale_kind(leaf, writer) if writer.version > self._base else self._fresh_kind(leaf, writer)
+        kind = self._stale_kind(leaf, writer) if writer.version > self.base else self._fresh_kind(leaf, writer)
         if not kind or self.was_tested(path):
             return False
         name = LOST
-        knows_base = not self._base or self._known.at(self._base) is not ABSENT
+        knows_base = not self.base or self._known.at(self.base) is not ABSENT
         if kind == COMPUTED and writer.before is ABSENT and knows_base and self._at_base(path) is ABSENT:
             name = DOUBLE
         how = " ".join(word for word in (record.verb, record.content) if word) + (f" on {record.subresource}" if record.subresource else "")
         self.found.append(
             Finding(
-                name, record.object, path, victim=writer.actor, culprit=record.actor, kind=kind, base=self._base,
+                name, record.object, path, victim=writer.actor, culprit=record.actor, kind=kind, base=self.base,
                 written=writer.version, overwritten=record.version, was=writer.before, lost=writer.value, now=now, how=how,
             )
         )  # fmt: skip
@@ -87,10 +89,11 @@ class Losses:
         return ABSENT if self._record.before is None else self._record.before
 
     def _at_base(self, path: Path) -> Json:
-        return find(self._known.at(self._base), path)
+        return find(self._known.at(self.base), path)
 
-    def _stale_kind(self, leaf: Leaf, writer: Write) -> str:
-        path, _, now = leaf
+    def _stale_kind(self, leaf: Leaf, writer: Place) -> str:
+        place, _, now = leaf
+        path = place.path
         record = self._record
         if type(writer.value) is list and type(now) is list and not _list_lost(writer.before, writer.value, now):
             return ""
@@ -100,8 +103,9 @@ class Losses:
             return DROPPED
         return CARRIED if same(now, self._at_base(path)) else COMPUTED
 
-    def _fresh_kind(self, leaf: Leaf, writer: Write) -> str:
-        path, _, now = leaf
+    def _fresh_kind(self, leaf: Leaf, writer: Place) -> str:
+        place, _, now = leaf
+        path = place.path
         record, known = self._record, self._known
         if writer.actor == record.actor:
             return ""

@@ -1,0 +1,140 @@
+"""The fields of one object as a tree of places, each with its last writer. Pure.
+
+A walk over two versions of an object goes down this tree at its side, so that whoever finds a changed leaf holds its place already:
+no path is built and none is hashed for a field that has been written before. Places know nothing of what is above them; without
+cycles they go as soon as their object goes.
+"""
+
+# ruff: noqa: RUF005
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..objects.paths import Key, Path, Step
+from ..objects.tree import ABSENT, Json
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+NOBODY: frozenset[str] = frozenset()
+#: The writer of what nobody has written: no actor has such a name.
+UNKNOWN = "\0"
+
+
+class Place:
+    """Where a field stands, and its last change. A plain class: its members are written over very often, and a Struct is slow at that."""
+
+    __slots__ = (
+        "actor", "before", "below", "entered", "entries", "keys", "knowing", "listed", "order", "path", "turns", "value", "version",
+    )  # fmt: skip
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.below: dict[Step, Place] | None = None
+        #: The last change. Everybody who has changed the leaf so far knows it; while that is nobody, the rest has no meaning.
+        self.knowing = NOBODY
+        self.actor = UNKNOWN
+        self.version = 0
+        self.value: Json = ABSENT
+        self.before: Json = ABSENT
+        #: Which of the object's leaves this was to be written first, second, third.
+        self.order = 0
+        #: Of a leaf that changes hands: from whom, to whom, and how often in a row between these two.
+        self.turns: tuple[str, str, int] | None = None
+        #: Of a list: whether it was written entry by entry; the list as last seen, its key, and the places of its entries where they stand.
+        self.entered = False
+        self.listed: list[Json] | None = None
+        self.keys: tuple[str, ...] = ()
+        self.entries: list[Place] = []
+
+    def child(self, step: Step) -> Place:
+        """The place one step below, made when there is none."""
+        below = self.below
+        if below is None:
+            below = self.below = {}
+        found = below.get(step)
+        if found is None:
+            found = below[step] = Place(self.path + (step,))
+        return found
+
+    def way(self, path: Path) -> Iterator[Place]:
+        """The places on the way from here along a path, as far as there are any."""
+        place: Place | None = self
+        for step in path:
+            if place is None or place.below is None:
+                return
+            place = place.below.get(step)
+            if place is not None:
+                yield place
+
+    def at(self, path: Path) -> Place | None:
+        """The place at a path from here, if there is one."""
+        place: Place | None = self
+        for step in path:
+            if place is None or place.below is None:
+                return None
+            place = place.below.get(step)
+        return place
+
+    def written(self) -> Iterator[Place]:
+        """This place and all below it that somebody has written."""
+        if self.knowing:
+            yield self
+        for place in (self.below or {}).values():
+            yield from place.written()
+
+    def passed_to(self, actor: str) -> None:
+        """The leaf has another writer now."""
+        self.actor = actor
+        if actor not in self.knowing:
+            self.knowing |= {actor}
+
+
+class Places:
+    """All places of one object."""
+
+    __slots__ = ("_count", "root")
+
+    def __init__(self) -> None:
+        self.root = Place(())
+        self._count = 0
+
+    def write_first(self, place: Place, actor: str, version: int, now: Json, was: Json, knowing: frozenset[str]) -> None:
+        """A leaf that nobody has written before."""
+        place.actor, place.version, place.value, place.before, place.knowing = actor, version, now, was, knowing
+        self._count += 1
+        place.order = self._count
+        above = self.root
+        for step, below in zip(place.path, self.root.way(place.path), strict=False):
+            if type(step) is Key:
+                above.entered = True
+            above = below
+
+    def last_writer(self, place: Place, value: Json) -> Place | None:
+        """Where this leaf was last changed. A list may have been one value then and entries now, or the other way round."""
+        if value and place.entered:
+            return last_written(place)
+        if place.knowing:
+            return place
+        if all(type(step) is str for step in place.path):
+            return None
+        lists = [above for above in self.root.way(place.path[:-1]) if above.knowing and above.value and type(above.value) is list]
+        return lists[-1] if lists else None
+
+    def last_writer_within(self, path: Path) -> Place | None:
+        """Where anything at or below the path was last changed."""
+        try:
+            place = self.root.at(path)
+        except TypeError:  # a path that no field has: with a step that cannot be looked up
+            return None
+        return last_written(place) if place is not None else None
+
+    def writer_at(self, path: Path) -> Place | None:
+        """The leaf at exactly this path, if somebody has written it."""
+        place = self.root.at(path)
+        return place if place is not None and place.knowing else None
+
+
+def last_written(place: Place) -> Place | None:
+    """What was changed last at or below a place; of several at once, what was known first."""
+    return max(place.written(), key=lambda leaf: (leaf.version, -leaf.order), default=None)
