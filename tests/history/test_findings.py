@@ -434,6 +434,10 @@ NOTHING = [
         start(conditions=[READY, PROBED]).merges("one", {"conditions": [PROBED, READY]}).merges("two", {"conditions": [READY, PROBED]}),
     ),
     Case(
+        "entries that their writer turns into one value",
+        start(conditions=[READY]).merges("one", {"conditions": "none"}),
+    ),
+    Case(
         "an apply that leaves others' conditions alone",
         start(conditions=[READY]).applies("one", {"conditions": [PROBED]}, {"conditions": [READY, PROBED]}).applies(
             "two", {"conditions": [cond("Ready", "False")]}, {"conditions": [cond("Ready", "False"), PROBED]}

@@ -199,7 +199,9 @@ class Checker:
         writer: Place | None = place
         if not place.knowing or (type(was) is list and was) or (type(now) is list and now):
             writer = places.last_writer(place, was or now)
-        if writer is not None and (writer.version > losses.base or writer.actor != actor) and not misplaced:
+        # Entries that this very commit took away do not count as written when their list becomes one value.
+        judged = writer is not None and writer.version != version and (writer.version > losses.base or writer.actor != actor)
+        if writer is not None and judged and not misplaced:
             self._judge(record, losses, leaf, writer)
         else:
             place.turns = None
