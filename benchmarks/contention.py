@@ -1,7 +1,8 @@
 """Many writers of one object: each owns one condition and writes it again and again, as fast as it can, on the real kube-apiserver.
 
-Every writer is a thread with a connection, a writer and a memory of its own: nothing is shared, as between processes. Losses are
-conditions whose last acknowledged message is not what stands in the end.
+Every writer is a thread with a connection, a writer and a memory of its own: nothing is shared, as between processes. But for
+"COMPARE, one writer": there the threads have a connection each and one StatusWriter, as the parts of one operator have, so that
+flushes that meet go together. Losses are conditions whose last acknowledged message is not what stands in the end.
 """
 
 from __future__ import annotations
@@ -86,10 +87,8 @@ def message(turn: int) -> str:
 class Fairlead:
     """A writer of ours with some strategy; for the locked one the caller's loop backs off, as operators' do."""
 
-    def __init__(self, transport: Counting, obj: Any, name: str, strategy: Any) -> None:
-        budget = fairlead.Budget(tries=60, longest=1.0)
-        self._writer = fairlead.StatusWriter(transport, field_manager=name, strategy=strategy, budget=budget)
-        self._obj, self._name = obj, name
+    def __init__(self, writer: fairlead.StatusWriter, obj: Any, name: str) -> None:
+        self._writer, self._obj, self._name = writer, obj, name
 
     def write(self, turn: int) -> None:
         """One write, however many requests it takes."""
@@ -127,14 +126,23 @@ class PutRetry:
             self._obj = self._transport.send(Request(method="GET", path=self._path)).json()
 
 
-def contender(way: str, transport: Counting, obj: Any, name: str, path: str) -> Any:
-    """A writer of the given way."""
+STRATEGIES = {"COMPARE, one writer": COMPARE, "COMPARE": COMPARE, "LOCKED + backoff": LOCKED, "MERGE": MERGE, "APPLY": APPLY}
+WAYS = ("COMPARE, one writer", "COMPARE", "LOCKED + backoff", "PUT + retry", "MERGE", "APPLY")
+
+
+def contenders(way: str, transports: list[Counting], obj: Any, path: str) -> list[Any]:
+    """A writer for each thread."""
     if way == "PUT + retry":
-        return PutRetry(transport, obj, name, path)
-    return Fairlead(transport, obj, name, {"COMPARE": COMPARE, "LOCKED + backoff": LOCKED, "MERGE": MERGE, "APPLY": APPLY}[way])
+        return [PutRetry(transport, obj, f"writer-{index}", path) for index, transport in enumerate(transports)]
 
+    def writer(index: int, manager: str) -> fairlead.StatusWriter:
+        budget = fairlead.Budget(tries=60, longest=1.0)
+        return fairlead.StatusWriter(transports[index], field_manager=manager, strategy=STRATEGIES[way], budget=budget)
 
-WAYS = ("COMPARE", "LOCKED + backoff", "PUT + retry", "MERGE", "APPLY")
+    if way == "COMPARE, one writer":
+        shared = writer(0, "operator")
+        return [Fairlead(shared, obj, f"writer-{index}") for index in range(len(transports))]
+    return [Fairlead(writer(index, f"writer-{index}"), obj, f"writer-{index}") for index in range(len(transports))]
 
 
 @contextmanager
@@ -173,16 +181,19 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
     obj = client.create(
         {"apiVersion": f"{GROUP}/v1", "kind": kind.capitalize(), "metadata": {"name": name, "namespace": "default"}}, field_manager="bench"
     )
-    seed = {"type": "Seed", "status": "True", "reason": "Seed", "message": "", "lastTransitionTime": NOW}
-    obj = client.patch(obj, {"status": {"conditions": [seed]}}, subresource="status", field_manager="bench")
+    # Everybody's condition is there from the start: a way that lets only a few writers through must not win by a smaller object.
+    seed = {"status": "True", "reason": "Seed", "message": "", "lastTransitionTime": NOW}
+    seeds = [{"type": f"writer-{index}", **seed} for index in range(writers)]
+    obj = client.patch(obj, {"status": {"conditions": seeds}}, subresource="status", field_manager="bench")
     path = f"/apis/{GROUP}/v1/namespaces/default/{kind}s/{name}"
     transports = [Counting(connect) for _ in range(writers)]
     ready, counting, stop = threading.Barrier(writers + 1), threading.Event(), threading.Event()
     took: list[list[float]] = [[] for _ in range(writers)]
-    last, failed, asked = [-1] * writers, [0] * writers, [0] * writers
+    last, failed = [-1] * writers, [0] * writers
+    everybody = contenders(way, transports, obj, path)
 
     def work(index: int) -> None:
-        writer = contender(way, transports[index], obj, f"writer-{index}", path)
+        writer = everybody[index]
         ready.wait()
         turn = 0
         while not stop.is_set():
@@ -195,8 +206,6 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
             last[index] = turn
             if counting.is_set() and not stop.is_set():
                 took[index].append(time.monotonic() - began)
-                asked[index] += transports[index].requests
-            transports[index].requests = 0
             turn += 1
 
     threads = [threading.Thread(target=work, args=(index,), daemon=True) for index in range(writers)]
@@ -205,9 +214,9 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
     ready.wait()
     time.sleep(WARM_UP)
     counting.set()
-    began = time.monotonic()
+    began, before = time.monotonic(), sum(transport.requests for transport in transports)
     time.sleep(seconds)
-    elapsed = time.monotonic() - began
+    elapsed, asked = time.monotonic() - began, sum(transport.requests for transport in transports) - before
     stop.set()
     for thread in threads:
         thread.join()
@@ -215,7 +224,7 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
     return {"list": kind, "way": way, "writers": writers, **summary(took, asked, last, stored, elapsed), "failed": sum(failed)}
 
 
-def summary(took: list[list[float]], asked: list[int], last: list[int], stored: Any, elapsed: float) -> dict[str, Any]:
+def summary(took: list[list[float]], asked: int, last: list[int], stored: Any, elapsed: float) -> dict[str, Any]:
     """Requests per write, writes a second, latencies, losses."""
     samples = sorted(second for one in took for second in one)
     said = {entry["type"]: entry["message"] for entry in (stored.get("status") or {}).get("conditions") or []}
@@ -223,7 +232,7 @@ def summary(took: list[list[float]], asked: list[int], last: list[int], stored: 
     writes = len(samples)
     return {
         "writes": writes,
-        "requests_per_write": sum(asked) / max(1, writes),
+        "requests_per_write": asked / max(1, writes),
         "writes_per_second": writes / elapsed,
         "p50": statistics.median(samples) if samples else None,
         "p99": samples[int(len(samples) * 0.99)] if samples else None,

@@ -17,8 +17,8 @@ RESOURCES = [{"name": "gadgets", "kind": "Gadget", "namespaced": True}, {"name":
 
 
 def paced(*answers: float, quickest: float = 0.004) -> Pace:
-    """A pace after answers that took so long, one right after the other."""
-    pace, now = Pace(Tempo(quickest)), 100.0
+    """A pace after answers that took so long, one right after the other, the last one at 100."""
+    pace, now = Pace(Tempo(quickest)), 100.0 - sum(answers)
     for took in answers:
         now += took
         pace.answered(took, now, 0.5)
@@ -26,33 +26,41 @@ def paced(*answers: float, quickest: float = 0.004) -> Pace:
 
 
 @pytest.mark.parametrize(
-    ("answers", "gap"),
+    ("answers", "until"),
     [
-        pytest.param([0.004, 0.005], 0.0, id="quick ones"),
-        pytest.param([0.009], 0.0, id="less than a hundredth of a second is never slow"),
-        pytest.param([0.1], 0.1, id="a slow one: as long as it took"),
-        pytest.param([0.1, 0.1], 0.2, id="another: twice that"),
-        pytest.param([0.1] * 9, 0.4, id="never more than four times the last answer"),
-        pytest.param([0.1, 0.1, 0.004], 0.1, id="a quick one halves it"),
+        pytest.param([0.004, 0.005], float("-inf"), id="quick ones"),
+        pytest.param([0.019], float("-inf"), id="less than two hundredths of a second is never slow"),
+        pytest.param([0.1], 101.0, id="a slow one: a second"),
+        pytest.param([0.1, 0.004], 100.996, id="a quick one after it changes nothing"),
+        pytest.param([2.0], 108.0, id="a very slow one: four times as long"),
     ],
 )
-def test_the_gap_follows_the_answers(answers: list[float], gap: float) -> None:
-    """Slow answers widen it, quick ones narrow it."""
-    assert paced(*answers).gap == pytest.approx(gap)
+def test_a_slow_answer_makes_a_writer_give_way(answers: list[float], until: float) -> None:
+    """For a while."""
+    pace = paced(*answers)
+    assert pace.until == pytest.approx(until)
+    assert pace.gives_way(100.5) is (until > 100.5)
 
 
-def test_a_writer_that_writes_now_and_then_never_waits() -> None:
-    """The gap counts from the last answer, not from the next write."""
+def test_turns_grow_while_they_are_needed() -> None:
+    """Half as long again each time, up to a limit; quick answers bring them back; and the writer keeps giving way meanwhile."""
     pace = paced(0.1)
-    assert pace.hold(100.1) == pytest.approx(0.1)
-    assert pace.hold(160.0) == 0.0
+    assert [round(pace.refused(100.0, 0.5), 2) for _ in range(6)] == [1.0, 1.5, 2.25, 3.38, 5.06, 6.0]
+    assert pace.until == pytest.approx(112.0)
+    for _ in range(40):
+        pace.answered(0.004, 101.0, 0.5)
+    assert pace.turn == 1.0
+
+
+def test_a_writer_that_writes_now_and_then_never_gives_way() -> None:
+    """It counts from the last slow answer."""
+    assert not paced(0.1).gives_way(160.0)
 
 
 def test_a_server_that_is_slow_for_everybody_is_not_contended() -> None:
     """What is quick is learned from this server, and fades, so that a change for the worse is learned too."""
-    assert paced(0.3, 0.3, 0.4, quickest=0.2).gap == 0.0
-    pace = paced(*[0.3] * 400)
-    assert pace.gap < 0.3
+    assert not paced(0.3, 0.3, 0.4, quickest=0.2).gives_way(100.0)
+    assert not paced(*[0.3] * 400).gives_way(100.0)
 
 
 class Slow:
@@ -100,17 +108,17 @@ def write(server: Slow, times: int) -> None:
         obj = writer.mutate(obj, lambda status: status.update(phase=str(server.version + 1))).object
 
 
-def test_after_a_slow_answer_the_next_write_waits_its_turn() -> None:
-    """Still one request per write, with the fields tested."""
+def test_nobody_came_in_between() -> None:
+    """After a slow answer the version is tested; it still holds: one request, no wait."""
     server = Slow((0.1, 200), (0.0, 200), (0.0, 200))
     write(server, 3)
-    assert server.asked == ["PATCH", "wait 0.10", "PATCH", "PATCH"]
-    assert server.bodies[1][1]["path"] == "/status/phase"
+    assert server.asked == ["PATCH", "PATCH", "PATCH"]
+    assert [step["path"] for step in server.bodies[1]] == ["/metadata/uid", "/metadata/resourceVersion", "/status/phase"]
 
 
-def test_in_a_crowd_the_version_is_read_and_tested() -> None:
-    """Refused at once or stored at once, never queued inside the server; each new try waits first, then reads."""
-    server = Slow((1.2, 200), (0.0, 422), (0.0, 200))
+def test_somebody_was_first() -> None:
+    """Refused: it waits its turn, reads, and then tests the fields only, which nobody else's write can refuse."""
+    server = Slow((0.1, 200), (0.0, 422), (0.0, 200))
     write(server, 2)
-    assert server.asked == ["PATCH", "wait 1.20", "GET", "PATCH", "wait 0.14", "GET", "PATCH"]
-    assert [step["path"] for step in server.bodies[2]] == ["/metadata/uid", "/metadata/resourceVersion", "/status/phase"]
+    assert server.asked == ["PATCH", "PATCH", "wait 1.00", "GET", "PATCH"]
+    assert [step["path"] for step in server.bodies[2]] == ["/metadata/uid", "/status/phase", "/status/phase"]

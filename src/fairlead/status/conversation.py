@@ -4,7 +4,7 @@ Theory of operation. A write starts from a *snapshot*: the newest version the wr
 snapshot into one request. The answer has one of seven meanings (`answers`). Stored ends it. Refused and unknown lead to a read
 of the live object, and the live object to one of four verdicts (`decide`): gone and converged end it, a conflict is raised, and
 again makes the live object the snapshot of the next try, after a wait. How long answers take is watched (`pacing`): where an object
-is contended a write is held back, and in a crowd it reads first and tests the version only.
+is contended a write gives way once before it insists.
 
     state      event       next
     -----      -----       ----
@@ -69,10 +69,6 @@ TABLE: tuple[tuple[str, str, str, str], ...] = (
 )
 
 
-#: In a crowd the pauses begin where they would otherwise be after so many tries.
-CROWD_HEAD_START = 5
-
-
 class Budget(msgspec.Struct, frozen=True):
     """How long to go on: tries, and the backoff between them, jittered so that writers do not march in step."""
 
@@ -110,14 +106,17 @@ class Plan(msgspec.Struct, kw_only=True):
     live: Json | None = None
     #: Requests that were needed to get there.
     asked: int = 0
+    #: Whether an answer was lost: then what is there may be this write's own.
+    may_have_landed: bool = False
 
 
 class Progress(msgspec.Struct):
     """What has happened so far."""
 
     requests: int = 0
-    may_have_landed: bool = False
     refusals: int = 0
+    #: The object is contended: the version is tested, and a refusal means that somebody else was first.
+    yielding: bool = False
     by_version: bool = False
     rebased: bool = False
     repaired: tuple[tuple[str, str], ...] = ()
@@ -130,10 +129,8 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
     if plan.live is not None:
         done, snapshot = _judge(plan, plan.live, so_far)
         so_far.rebased = False
-    elif plan.strategy is Strategy.COMPARE and plan.pace.crowded:
-        yield Wait(plan.pace.hold(plan.seconds()))
-        done, snapshot = yield from _look(plan, snapshot, so_far)
-        so_far.rebased, so_far.by_version = False, True
+    elif plan.strategy is Strategy.COMPARE and plan.pace.gives_way(plan.seconds()):
+        so_far.yielding = True
     for attempt in range(plan.budget.tries):
         if done is not None:
             return done, None
@@ -152,12 +149,13 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
             case Meaning.BUSY:
                 pass
             case seen:
-                so_far.may_have_landed |= seen is Meaning.UNKNOWN
-                so_far.refusals += seen is Meaning.REFUSED
+                plan.may_have_landed |= seen is Meaning.UNKNOWN
+                so_far.refusals += seen is Meaning.REFUSED and not so_far.yielding
                 _raise_field_manager_conflict(plan, answer)
-                if so_far.by_version:  # wait first, and longer: a version that was read long ago is an old one
-                    yield Wait(plan.budget.pause(attempt + CROWD_HEAD_START, plan.chance()))
+                if so_far.yielding and seen is Meaning.REFUSED:  # first wait, then look: what was read long ago is old
+                    yield Wait(plan.pace.refused(plan.seconds(), plan.chance()))
                     pause = 0.0
+                    so_far.yielding = False
                 done, snapshot = yield from _look(plan, snapshot, so_far, missing=seen is Meaning.MISSING)
         pause = max(pause, answers.retry_after(so_far.last) or 0.0)
         if done is None and pause:
@@ -168,12 +166,8 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
 
 
 def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
-    """One try: held back where the object is contended, and timed, because that is how contention shows."""
+    """One try, timed, because contention shows in how long an answer takes."""
     began = plan.seconds()
-    hold = plan.pace.hold(began)
-    if hold:
-        yield Wait(hold)
-        began = plan.seconds()
     so_far.last = answer = yield Send(request(plan, body))
     if not isinstance(answer, Lost):
         now = plan.seconds()
@@ -188,7 +182,8 @@ def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
         case Strategy.COMPARE:
             # The first try stands on the base, and what was staged on it is the target.
             target = plan.staged if snapshot is plan.base and intents is plan.intents else None
-            return strategies.compare(snapshot, intents, plan.reads, plan.shapes, by_version=so_far.by_version, target=target)
+            by_version = so_far.by_version or so_far.yielding
+            return strategies.compare(snapshot, intents, plan.reads, plan.shapes, by_version=by_version, target=target)
         case Strategy.APPLY:
             return strategies.apply(snapshot, intents, plan.manager, plan.shapes)
         case other:
@@ -231,7 +226,7 @@ def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Js
     """What the live object says about going on."""
     decision = decide(
         plan.base, live, plan.settled(plan.intents, live), plan.reads,
-        manager=plan.manager, claimed=plan.claimed, may_have_landed=so_far.may_have_landed,
+        manager=plan.manager, claimed=plan.claimed, may_have_landed=plan.may_have_landed,
     )  # fmt: skip
     return _follow(plan, decision, live, so_far)
 
@@ -316,7 +311,7 @@ def _quoted(message: str) -> str | None:
 
 def spent(plan: Plan, so_far: Progress) -> Unavailable:
     """The budget is used up."""
-    return unavailable(plan.target, plan.budget, so_far.last, "it may have landed" if so_far.may_have_landed else "nothing was written")
+    return unavailable(plan.target, plan.budget, so_far.last, "it may have landed" if plan.may_have_landed else "nothing was written")
 
 
 def unavailable(target: Target, budget: Budget, last: Answer | Lost | None, landed: str) -> Unavailable:

@@ -22,6 +22,7 @@ from .intents import Condition, Intent, Put
 from .memory import Memory, version
 from .outcome import Kind, Made, Outcome
 from .shapes import Shapes
+from .sharing import Lanes, write_shared
 from .stage import Stage
 from .strategies import COMPARE, LOCKED, Strategy
 from .view import guard_paths
@@ -60,6 +61,7 @@ class Core:
             raise ValueError(f"expected a field manager of 1 to 128 characters, got {settings.field_manager!r}")
         self.settings = settings
         self.memory = Memory(resources=resources)
+        self.lanes = Lanes()
         self.hooks = Hooks(hooks)
         self.registry = registry if registry is not None else Claims()
         if claims:
@@ -109,7 +111,8 @@ class Core:
             intents = self._intents(opened)[0] if live is None else intents
         plan = yield from self._plan(opened, intents, strategy)
         plan.live, plan.asked = live, asked
-        outcome, body = yield from write(plan)
+        shared = strategy is COMPARE and opened.subresource == STATUS
+        outcome, body = yield from (write_shared(self.lanes, plan) if shared else write(plan))
         if body is not None:
             altered = self._learn(opened.target, plan.intents, body.target, outcome.object)
             outcome = msgspec.structs.replace(outcome, altered=altered) if altered else outcome

@@ -1,4 +1,4 @@
-"""What a conversation asks of its driver: carry a request, wait, or call the user's function. And the two drivers.
+"""What a conversation asks of its driver: carry a request, wait, join others, or call the user's function. And the two drivers.
 
 The protocol is a generator, so that one implementation serves blocking clients, async ones, the embedded server and an explorer
 that decides who goes next. A driver is a loop of a few lines.
@@ -6,6 +6,7 @@ that decides who goes next. A driver is a loop of a few lines.
 
 from __future__ import annotations
 
+from _thread import allocate_lock
 from collections.abc import Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
@@ -14,7 +15,10 @@ import msgspec
 from .answers import Lost
 
 if TYPE_CHECKING:
+    import asyncio
+
     from ..wire import AsyncTransport, Request, Transport
+    from .sharing import Ticket
 
 
 class Send(msgspec.Struct, frozen=True):
@@ -36,7 +40,13 @@ class Call(msgspec.Struct, frozen=True):
     arguments: tuple[Any, ...]
 
 
-Effect: TypeAlias = "Send | Wait | Call"
+class Join(msgspec.Struct, frozen=True):
+    """Wait until something is given to the ticket (`sharing`)."""
+
+    ticket: Ticket
+
+
+Effect: TypeAlias = "Send | Wait | Call | Join"
 Result = TypeVar("Result")
 Conversation: TypeAlias = "Generator[Effect, Any, Result]"
 
@@ -44,18 +54,21 @@ Conversation: TypeAlias = "Generator[Effect, Any, Result]"
 def run(conversation: Conversation[Result], transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Result:
     """Drive a conversation with a blocking transport."""
     advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
-    while True:
-        try:
-            effect = advance()
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
-        try:
-            value = _perform(effect, transport, sleep, timeout)
-        except Exception as error:
-            advance = _thrown(conversation, error)
-        else:
-            advance = _sent(conversation, value)
+    try:
+        while True:
+            try:
+                effect = advance()
+            except StopIteration as stop:
+                result: Result = stop.value
+                return result
+            try:
+                value = _perform(effect, transport, sleep, timeout)
+            except Exception as error:
+                advance = _thrown(conversation, error)
+            else:
+                advance = _sent(conversation, value)
+    finally:
+        conversation.close()  # interrupted: those who wait for this one must hear of it now
 
 
 def _perform(effect: Effect, transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Any:
@@ -69,6 +82,12 @@ def _perform(effect: Effect, transport: Transport, sleep: Callable[[float], obje
             return sleep(seconds)
         case Call(function, arguments):
             return function(*arguments)
+        case Join(ticket):
+            held = allocate_lock()
+            held.acquire()
+            if ticket.when_given(held.release):
+                held.acquire()
+            return None
 
 
 async def run_async(
@@ -76,18 +95,21 @@ async def run_async(
 ) -> Result:
     """Drive a conversation with an async transport."""
     advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
-    while True:
-        try:
-            effect = advance()
-        except StopIteration as stop:
-            result: Result = stop.value
-            return result
-        try:
-            value = await _perform_async(effect, transport, sleep, timeout)
-        except Exception as error:
-            advance = _thrown(conversation, error)
-        else:
-            advance = _sent(conversation, value)
+    try:
+        while True:
+            try:
+                effect = advance()
+            except StopIteration as stop:
+                result: Result = stop.value
+                return result
+            try:
+                value = await _perform_async(effect, transport, sleep, timeout)
+            except Exception as error:
+                advance = _thrown(conversation, error)
+            else:
+                advance = _sent(conversation, value)
+    finally:
+        conversation.close()  # cancelled: those who wait for this one must hear of it now
 
 
 async def _perform_async(
@@ -104,6 +126,22 @@ async def _perform_async(
         case Call(function, arguments):
             value = function(*arguments)
             return await value if isinstance(value, Awaitable) else value
+        case Join(ticket):
+            return await _given(ticket)
+
+
+async def _given(ticket: Ticket) -> None:
+    import asyncio
+
+    loop = asyncio.get_running_loop()
+    waiting: asyncio.Future[None] = loop.create_future()
+    if ticket.when_given(lambda: loop.call_soon_threadsafe(_end, waiting)):
+        await waiting
+
+
+def _end(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _sent(conversation: Conversation[Any], value: Any) -> Callable[[], Effect]:

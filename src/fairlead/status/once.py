@@ -31,7 +31,7 @@ def create(plan: Plan, slot: Path, build: Callable[[Json], Json], fence: Path | 
     for attempt in range(plan.budget.tries):
         standing = find(snapshot, slot)
         if standing is not ABSENT and standing is not None:
-            return _standing(standing, sent, snapshot, so_far)
+            return _standing(plan, standing, sent, snapshot, so_far)
         built = yield Call(build, (snapshot,))
         if built is None:
             return Made(None, False, Outcome(Kind.UNCHANGED, snapshot, so_far.requests))
@@ -51,7 +51,7 @@ def create(plan: Plan, slot: Path, build: Callable[[Json], Json], fence: Path | 
             case Meaning.BUSY:
                 pause = max(pause, answers.retry_after(answer) or 0.0)
             case seen:
-                so_far.may_have_landed |= seen is Meaning.UNKNOWN
+                plan.may_have_landed |= seen is Meaning.UNKNOWN
                 live = yield from _live(plan, so_far)
                 if live is None:
                     return Made(None, False, Outcome(Kind.GONE, None, so_far.requests))
@@ -62,9 +62,9 @@ def create(plan: Plan, slot: Path, build: Callable[[Json], Json], fence: Path | 
     raise spent(plan, so_far)
 
 
-def _standing(standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
+def _standing(plan: Plan, standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
     """Something stands in the slot: ours, when our lost answer had landed; else the winner's."""
-    mine = so_far.may_have_landed and sent is not ABSENT and _holds(standing, sent)
+    mine = plan.may_have_landed and sent is not ABSENT and _holds(standing, sent)
     kind = Kind.CONVERGED if so_far.requests else Kind.UNCHANGED
     return Made(standing, mine, Outcome(kind, snapshot, so_far.requests))
 

@@ -1,12 +1,12 @@
-"""How hard an object is fought over, and how long to hold back before the next write of it. Pure: times and chance are arguments.
+"""When to give way to other writers of an object. Pure: times and chance are arguments.
 
 The server applies a patch again whenever another write came first, so with many writers of one object each write costs it many
-rounds, and all of them get slower together. A writer whose answer took much longer than they usually do lets a random while pass
-before its next write of that object, twice as long each time, and goes on at once when answers are quick again: a few write at
-full speed at any time, the others wait their turn. A writer that writes now and then never waits.
+rounds, and all of them get slower together. An answer that takes much longer than they usually do says that this is happening.
+For a while after one, a writer gives way: it tests the version of its own last answer. Nobody wrote since: the write is stored at
+once. Somebody did: it is refused at once, for next to nothing, and waits a turn before it tries as ever, and then gets through.
+So a few write at full speed, the others in their turns, and nobody waits for ever. The more often a turn is needed, the longer it is.
 
-Where that is not enough, and answers take a second and more, the object is *crowded*: then the writer reads it first and tests
-nothing but its version. Such a patch succeeds at once or is refused at once; it never joins the crowd inside the server.
+A writer that writes now and then never waits.
 """
 
 from __future__ import annotations
@@ -14,13 +14,16 @@ from __future__ import annotations
 import msgspec
 
 #: An answer is slow when it takes this many times the quickest one, and at least this long.
-SLOW = 3.0
-SHORTEST = 0.01
-#: From a pause of this many of the quickest answers on, and at least so long, the object is crowded.
-CROWD = 50.0
-CROWDED = 1.0
-#: A writer never holds back longer than this many times what its last answer took.
-PATIENCE = 4.0
+SLOW = 5.0
+SHORTEST = 0.02
+#: For how long after a slow answer a writer gives way: so many seconds, or so many times the answer.
+GIVES_WAY = 1.0
+AS_LONG = 4.0
+#: How long a turn is: at first, how it grows when refused again and shrinks with quick answers, and at most.
+TURN = 1.0
+LONGER = 1.5
+SHORTER = 0.9
+LONGEST = 6.0
 #: The quickest answer is believed a little less after each other one, so that a server that became slower is not taken for contended.
 FADING = 1.02
 
@@ -39,23 +42,24 @@ class Pace(msgspec.Struct):
     """What one writer has seen of one object."""
 
     tempo: Tempo
-    gap: float = 0.0
-    not_before: float = 0.0
+    until: float = float("-inf")
+    turn: float = TURN
 
-    def hold(self, now: float) -> float:
-        """Seconds to wait before the next write."""
-        return max(0.0, self.not_before - now)
-
-    @property
-    def crowded(self) -> bool:
-        """Whether to read first, and to test the version only."""
-        return self.gap >= max(CROWDED, CROWD * self.tempo.quickest)
+    def gives_way(self, now: float) -> bool:
+        """Whether the object is contended: the next write tests the version."""
+        return now < self.until
 
     def answered(self, took: float, now: float, chance: float) -> None:
         """Learn from an answer to a write; `chance` in [0, 1)."""
         self.tempo.heard(took)
         if took > max(SHORTEST, SLOW * self.tempo.quickest):
-            self.gap = min(PATIENCE * took, max(self.gap * 2, took))
-            self.not_before = now + 2 * self.gap * chance  # from at once to twice the gap: the server is never idle
-        else:
-            self.gap /= 2
+            self.until = now + max(GIVES_WAY, AS_LONG * took) * (0.5 + chance)
+        elif self.turn > TURN:
+            self.turn = max(TURN, self.turn * SHORTER)
+
+    def refused(self, now: float, chance: float) -> float:
+        """Somebody else was first: how long to wait for the turn."""
+        wait = self.turn * (0.5 + chance)
+        self.turn = min(LONGEST, self.turn * LONGER)
+        self.until = now + wait + self.turn
+        return wait
