@@ -79,7 +79,7 @@ def _list(walk: Walk, call: ast.Call, error: str, helper: Helper) -> None:
     site.fields, site.lists = inner.fields, inner.lists
     body = _passed(call, helper, text(helper.write.body))
     if body is not None:
-        found = fields_of(body, walk.names, [], "")
+        found = fields_of(body, walk.names, walk.events, text(body), walk.stored)
         site.fields, site.lists = found.fields or site.fields, found.lists or site.lists
         if inner.way == "merge-patch" and versioned(body, walk.names):
             site.effective = "merge-patch-locked"
@@ -93,6 +93,9 @@ def _given(walk: Walk, call: ast.Call, helper: Helper, write: Write) -> None:
     plural = _passed(call, helper, helper.write.given.get("plural", ""))
     if plural is not None and not write.kind:
         write.kind = kind_of(literal(plural, walk.names))
+    if not write.kind and helper.site.helper.startswith("kopf"):
+        # What it stages goes to the object of the handler that calls it.
+        write.kind = walk.own
 
 
 def _passed(call: ast.Call, helper: Helper, name: str) -> ast.expr | None:

@@ -15,6 +15,8 @@ from fairlead.audit.python.expressions import NOW, Names, is_list, resolve, text
 if TYPE_CHECKING:
     from fairlead.audit.model import Event
 
+Stored = dict[str, dict[str, ast.expr]]
+
 
 @dataclass(slots=True)
 class Staged:
@@ -24,10 +26,20 @@ class Staged:
     parts: set[str] = field(default_factory=set)
 
 
-def fields_of(body: ast.expr | None, names: Names, events: list[Event], subject: str) -> Staged:
+def fields_of(body: ast.expr | None, names: Names, events: list[Event], subject: str, stored: Stored | None = None) -> Staged:
+    """`stored` is what was put into dicts since: status["phase"] = ... before {"status": status} is sent."""
     held = resolve(body, names)
     if isinstance(held, ast.Dict):
-        return _of_dict(held, names)
+        return _joined(_of_dict(held, names, stored or {}), _changed(events, subject) if subject.isidentifier() else Staged())
+    return _changed(events, subject)
+
+
+def _joined(one: Staged, other: Staged) -> Staged:
+    fields, lists = dict.fromkeys([*one.fields, *other.fields]), dict.fromkeys([*one.lists, *other.lists])
+    return Staged(tuple(fields), tuple(lists), one.now, one.parts | other.parts)
+
+
+def _changed(events: list[Event], subject: str) -> Staged:
     changed = [event for event in events if event.what == "mutate" and event.subject.split(".")[0] == subject.split(".")[0]]
     status = [event for event in changed if event.path.startswith("Status.")]
     return Staged(
@@ -48,21 +60,24 @@ def _is_list(event: Event) -> bool:
     return how in ("list", "append") or event.path.endswith("Conditions")
 
 
-def _of_dict(body: ast.Dict, names: Names) -> Staged:
+def _of_dict(body: ast.Dict, names: Names, stored: Stored) -> Staged:
     out = Staged()
-    status = resolve(_value(body, "status"), names)
-    if not isinstance(status, ast.Dict):
-        return out
-    known, lists = [], []
-    for key, value in zip(status.keys, status.values, strict=True):
-        if isinstance(key, ast.Constant) and isinstance(key.value, str):
-            held = resolve(value, names)
-            known.append(key.value)
-            if key.value == "conditions" or is_list(held):
-                lists.append(key.value)
-            elif NOW.search(text(held)):
-                out.now.append(key.value)
-    out.fields, out.lists = tuple(known), tuple(lists)
+    value = _value(body, "status")
+    status = resolve(value, names)
+    entries: dict[str, ast.expr] = {}
+    if isinstance(status, ast.Dict):
+        for key, held in zip(status.keys, status.values, strict=True):
+            if isinstance(key, ast.Constant) and isinstance(key.value, str):
+                entries[key.value] = held
+    entries |= {name: held for name, held in stored.get(text(value), {}).items() if name} if value is not None else {}
+    lists = []
+    for name, one in entries.items():
+        held = resolve(one, names) or one
+        if name == "conditions" or is_list(held):
+            lists.append(name)
+        elif NOW.search(text(held)):
+            out.now.append(name)
+    out.fields, out.lists = tuple(entries), tuple(lists)
     return out
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from fairlead.audit.model import Controller, Facts, Ownership, Skipped
 from fairlead.audit.python import callers, reading
 from fairlead.audit.python.module import Class, Module
-from fairlead.audit.python.project import Project
+from fairlead.audit.python.project import Project, endings
 from fairlead.audit.python.values import Values
 from fairlead.audit.python.walk import Walk
 
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 # A class of a class of a client's objects is three files away from the client.
 _ROUNDS = 3
+_SMALL = 200_000
 _CLIENT_ROLES = ("api", "client", "dynamic", "resource", "object", "many", "query", "writer")
 
 
@@ -32,6 +33,7 @@ def audit_python(files: dict[str, bytes], *, generated: bool = False) -> Facts:
     for _ in range(_ROUNDS):
         if not _users(chosen, project, facts):
             break
+    _imported(chosen, project, facts)
     values = Values(project)
     walks = [walk for module in project.modules for walk in _follow(values, module, facts)]
     _controllers(project, facts)
@@ -73,6 +75,15 @@ def _users(files: dict[str, bytes], project: Project, facts: Facts) -> bool:
     found = {path: data for path, data in files.items() if path not in known and used.search(data)} if used is not None else {}
     project.add(_parsed(found, facts))
     return bool(found)
+
+
+def _imported(files: dict[str, bytes], project: Project, facts: Facts) -> None:
+    """Files that are imported by those that were read: they may hold a plural, a version, a function that builds a body."""
+    known = {module.path for module in project.modules} | {one.file for one in facts.skipped}
+    wanted = {dotted for module in project.modules for dotted in module.imported.values()}
+    wanted |= {dotted.rpartition(".")[0] for dotted in wanted}
+    found = {path: data for path, data in files.items() if path not in known and len(data) < _SMALL and endings(path) & wanted}
+    project.add(_parsed(found, facts))
 
 
 def _stands_for_client(made: Class, values: Values) -> bool:

@@ -13,27 +13,41 @@ from fairlead.audit.python.expressions import AnyFunction, Names, is_list, liter
 from fairlead.audit.python.writes import Write
 
 if TYPE_CHECKING:
-    from fairlead.audit.python.module import Module
+    from fairlead.audit.python.module import Class, Module
 
 _PARTS = {"status": "status", "spec": "spec", "metadata": "metadata", "meta": "metadata", "labels": "metadata", "annotations": "metadata"}
 _ADMISSION = re.compile(r"\bon\.(?:validate|mutate)$")
 _CHANGED = re.compile(r"\bon\.(?:create|update|resume|delete|field)$")
+_PLAIN = re.compile(r"(?i)dict|mapping|list|str|bytes")
 _STORED = re.compile(r"\bon\.(?:create|update|resume|delete|field)$|\b(?:timer|daemon)$")
 
 
 def patch_names(module: Module, node: AnyFunction | None) -> set[str]:
-    """The parameters of a function that are kopf's patch: by name in a file that imports kopf, or by annotation."""
-    if node is None or "kopf" not in module.libraries:
+    """The parameters of a function that are kopf's patch: by annotation, or by name where `.status` is asked of it."""
+    if node is None:
         return set()
     marks = [text(one.func) for one in node.decorator_list if isinstance(one, ast.Call)]
     if any(_ADMISSION.search(mark) for mark in marks):
         return set()
+    found = {one.arg for one in parameters(node) if text(one.annotation).strip("'\"").rsplit(".", 1)[-1] == "Patch"}
+    named = {one.arg for one in parameters(node) if one.arg == "patch" and not _PLAIN.search(text(one.annotation))}
+    return found | named if "kopf" in module.libraries or _asks_for_status(node) else found
+
+
+def _asks_for_status(node: ast.AST, name: str = "patch") -> bool:
+    """patch.status[...]: no other client has a patch with such an attribute."""
+    return any(isinstance(one, ast.Attribute) and one.attr == "status" and text(one.value) == name for one in ast.walk(node))
+
+
+def patch_attributes(owner: Class | None) -> set[str]:
+    """self.patch, where a method of the class was given kopf's patch to keep."""
+    if owner is None:
+        return set()
     return {
-        one.arg
-        for one in parameters(node)
-        if text(one.annotation).strip("'\"").rsplit(".", 1)[-1] == "Patch"
-        or (one.arg == "patch" and one.annotation is None)
-        or (one.arg == "patch" and "kopf" in text(one.annotation))
+        f"self.{name}"
+        for name, values in owner.attributes.items()
+        for value, method in values
+        if isinstance(value, ast.Name) and value.id == "patch" and method is not None and _asks_for_status(owner.node, f"self.{name}")
     }
 
 
@@ -60,6 +74,8 @@ def path_in(target: ast.expr, patches: set[str], names: Names) -> list[str] | No
     for _ in range(3):
         if path[0] in patches:
             return path[1:]
+        if ".".join(path[:2]) in patches:
+            return path[2:]
         held = names.get(path[0])
         if not isinstance(held, (ast.Attribute, ast.Subscript, ast.Call)):
             return None

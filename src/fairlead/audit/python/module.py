@@ -38,7 +38,7 @@ class Module:
     def __init__(self, path: str, tree: ast.Module) -> None:
         self.path = path
         self.tree = tree
-        self.dotted = re.sub(r"(?:[/\\]__init__)?\.py$", "", path).replace("/", ".").replace("\\", ".")
+        self.dotted = dotted_name(path)
         self.package = self.dotted if path.endswith("__init__.py") else self.dotted.rpartition(".")[0]
         self.libraries: set[str] = set()
         self.imported: dict[str, str] = {}
@@ -134,6 +134,11 @@ class Module:
             plural = literal(argument(decorator, -1, "plural", "kind", "singular"), self.names)
             found = kind_of(plural or (named[-1] if named else "")) or found or ""
         return found
+
+
+def dotted_name(path: str) -> str:
+    """The name of a file as others import it, with the directories above its package."""
+    return re.sub(r"(?:[/\\]__init__)?\.py$", "", path).replace("/", ".").replace("\\", ".")
 
 
 def _attributes(made: Class) -> None:

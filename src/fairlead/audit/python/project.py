@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from fairlead.audit.python.expressions import AnyFunction, literal
-from fairlead.audit.python.module import Class, Module
+from fairlead.audit.python.module import Class, Module, dotted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,6 +30,7 @@ class Project:
     def __init__(self) -> None:
         self.modules: list[Module] = []
         self._by_name: dict[str, Module | None] = {}
+        self._constants: dict[str, dict[str, ast.expr]] = {}
         self.methods: set[str] = set()
         self._spelling: dict[str, str] = {kind.lower(): kind for kind in _KNOWN}
 
@@ -37,10 +38,8 @@ class Project:
         for module in modules:
             self.modules.append(module)
             self.methods |= {name for made in module.classes.values() for name in made.methods}
-            parts = module.dotted.split(".")
-            for start in range(len(parts)):
-                name = ".".join(parts[start:])
-                self._by_name[name] = module if start == 0 or name not in self._by_name else None
+            for name in endings(module.path):
+                self._by_name[name] = module if name == module.dotted or name not in self._by_name else None
             self._spell(module)
 
     def _spell(self, module: Module) -> None:
@@ -61,6 +60,24 @@ class Project:
     def spelled(self, kind: str) -> str:
         """Gadgetgroup, from a plural, as GadgetGroup, when some source writes it so."""
         return self._spelling.get(kind.lower(), kind) if kind else kind
+
+    def constants(self, module: Module) -> dict[str, ast.expr]:
+        """Texts that a module knows by name: its own, those it imports, those of modules and classes it imports (`consts.PLURAL`)."""
+        if module.dotted in self._constants:
+            return self._constants[module.dotted]
+        out: dict[str, ast.expr] = {}
+        self._constants[module.dotted] = out
+        for name, dotted in module.imported.items():
+            found = self.find(dotted)
+            if isinstance(found, tuple) and isinstance(found[1], (ast.Constant, ast.JoinedStr)):
+                out[name] = found[1]
+            elif isinstance(found, Module):
+                out |= {f"{name}.{one}": value for one, value in found.names.items() if isinstance(value, ast.Constant)}
+            elif isinstance(found, Class):
+                out |= _texts(name, found)
+        for name, made in module.classes.items():
+            out |= _texts(name, made)
+        return out
 
     def module(self, dotted: str) -> Module | None:
         return self._by_name.get(dotted)
@@ -90,3 +107,18 @@ class Project:
             return module, module.names[name]
         dotted = module.imported.get(name, "")
         return self.find(dotted, depth + 1) if dotted else None
+
+
+def endings(path: str) -> set[str]:
+    """Every name that a file can be imported by."""
+    parts = dotted_name(path).split(".")
+    return {".".join(parts[start:]) for start in range(len(parts))}
+
+
+def _texts(name: str, made: Class) -> dict[str, ast.expr]:
+    """Class attributes that are texts, enum members among them."""
+    out: dict[str, ast.expr] = {}
+    for one, values in made.attributes.items():
+        if len(values) == 1 and isinstance(values[0][0], ast.Constant) and values[0][1] is None:
+            out[f"{name}.{one}"] = out[f"{name}.{one}.value"] = values[0][0]
+    return out

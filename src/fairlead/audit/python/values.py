@@ -48,7 +48,7 @@ class Values:
 
     def scope(self, module: Module, owner: Class | None, node: AnyFunction | None) -> Scope:
         """A fresh scope with what the parameters' annotations say."""
-        scope = Scope(module, owner, node, {}, dict(module.names))
+        scope = Scope(module, owner, node, {}, {**self.project.constants(module), **module.names})
         if node is None:
             return scope
         for position, parameter in enumerate(parameters(node)):
@@ -60,10 +60,10 @@ class Values:
                 held = self.of_annotation(parameter.annotation, scope)
                 if held is not None:
                     scope.held[parameter.arg] = held
-        if owner is not None:
-            for name, values in owner.attributes.items():
+        for made in [*(self.bases(owner) if owner is not None else []), owner]:
+            for name, values in made.attributes.items() if made is not None else ():
                 if len(values) == 1:
-                    scope.names[f"self.{name}"] = values[0][0]
+                    scope.names[f"self.{name}"] = scope.names[f"cls.{name}"] = values[0][0]
         return scope
 
     # -- expressions -------------------------------------------------------------------------------------------------

@@ -47,7 +47,8 @@ class Walk:
         self.tries: list[ast.Try] = []
         self.loops: list[ast.stmt] = []
         self.conditions: list[str] = []
-        self.patches = kopf.patch_names(module, node)
+        self.patches = kopf.patch_names(module, node) | kopf.patch_attributes(owner)
+        self.stored: dict[str, dict[str, ast.expr]] = {}
         self.awaited: set[int] = set()
         self._blocks = 0
         self._order: list[tuple[Site, tuple[int, ...]]] = []
@@ -177,6 +178,8 @@ class Walk:
             if held is not None:
                 self.scope.held[text(target)] = held
             self.names[text(target)] = value
+        if isinstance(target, ast.Subscript):
+            self.stored.setdefault(text(target.value), {})[literal(target.slice, self.names)] = value
         path = self._path(target)
         if path[-1] in ("resourceVersion", "resource_version") and len(path) > 1:
             self.events.append(Event("mutate", one.lineno, path[0], "Metadata.ResourceVersion", self.block, f"|{text(value)}"))
@@ -342,7 +345,9 @@ class Walk:
 
     def _staged(self, site: Site, write: Write) -> None:
         """What the write changes: the body's own fields, or what was changed in it before."""
-        found = fields_of(write.body, self.names, self.events, site.subject)
+        found = fields_of(write.body, self.names, self.events, site.subject, self.stored)
+        if site.verb == "merge-patch" and any(_version_of(event, site.subject) for event in self.events):
+            site.verb = "merge-patch-locked"
         site.fields, site.lists = found.fields, found.lists
         for name in found.now:
             self.events.insert(0, Event("mutate", site.line, site.subject, f"Status.{name[:1].upper()}{name[1:]}", self.block, "now|"))
@@ -382,6 +387,10 @@ class Walk:
         node = self.node
         line, end = (node.lineno, node.end_lineno or node.lineno) if node is not None else (1, len(self.module.tree.body))
         return Function(self.module.path, self.name, line, end, "python", self.events, self.sites, self.pairs(), self.controller)
+
+
+def _version_of(event: Event, subject: str) -> bool:
+    return event.what == "mutate" and event.path == "Metadata.ResourceVersion" and event.subject == subject and bool(subject)
 
 
 def _tries_again(loop: ast.stmt) -> bool:

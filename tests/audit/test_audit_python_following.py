@@ -1,0 +1,168 @@
+"""What the Python front end follows: constants of other files, bodies built step by step, patches handed on, and errors around a write."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from fairlead.audit import audit
+from fairlead.audit.config import Config
+from fairlead.audit.model import Site
+
+BODIES = {
+    "a dict that grows before it is sent": (
+        """
+        from kubernetes import client
+
+        def report(api: client.CustomObjectsApi, name, ready):
+            status = {"phase": "Running"}
+            status["conditions"] = [ready]
+            api.patch_namespaced_custom_object_status("example.io", "v1", "default", "gadgets", name, {"status": status})
+        """,
+        ("merge-patch", "status", "Gadget", ("phase", "conditions"), ("conditions",)),
+    ),
+    "a resourceVersion that is put in later": (
+        """
+        from kubernetes import client
+
+        def report(api: client.CustomObjectsApi, gadget, name):
+            body = {"metadata": {}, "status": {"phase": "Running"}}
+            body["metadata"]["resourceVersion"] = gadget["metadata"]["resourceVersion"]
+            api.patch_namespaced_custom_object_status("example.io", "v1", "default", "gadgets", name, body)
+        """,
+        ("merge-patch-locked", "status", "Gadget", ("phase",), ()),
+    ),
+    "a constant of the class": (
+        """
+        from kubernetes import client
+
+        class Reporter:
+            PLURAL = "gadgets"
+
+            def report(self, api: client.CustomObjectsApi, name):
+                api.patch_namespaced_custom_object_status("example.io", "v1", "default", self.PLURAL, name, {"status": {"phase": "Up"}})
+        """,
+        ("merge-patch", "status", "Gadget", ("phase",), ()),
+    ),
+    "status in a patch of the main resource": (
+        """
+        from kubernetes import client
+
+        def report(api: client.CustomObjectsApi, name):
+            body = {"status": {"phase": "Running"}}
+            api.patch_cluster_custom_object("example.io", "v1", "gadgets", name, body)
+        """,
+        ("merge-patch", "status", "Gadget", ("phase",), ()),
+    ),
+    "finalizers alone": (
+        """
+        from kubernetes import client
+
+        def release(api: client.CustomObjectsApi, name):
+            api.patch_namespaced_custom_object("example.io", "v1", "default", "gadgets", name, {"metadata": {"finalizers": []}})
+        """,
+        ("merge-patch", "metadata", "Gadget", (), ()),
+    ),
+    "pykube's whole object, changed in its status": (
+        """
+        import pykube
+
+        def report(api):
+            gadget = pykube.object_factory(api, "example.io/v1", "Gadget").objects(api).get(name="g")
+            gadget.obj["status"]["phase"] = "Running"
+            gadget.update()
+        """,
+        ("merge-patch-locked", "status", "Gadget", ("phase",), ()),
+    ),
+    "a method looked up by its name": (
+        """
+        from kubernetes import client
+
+        def remove(api: client.CoreV1Api, kind, name):
+            getattr(api, f"delete_namespaced_{kind}")(name, "default")
+        """,
+        ("delete", "delete", "", (), ()),
+    ),
+    "everything in a file": (
+        """
+        from kubernetes import client, utils
+
+        def install(path):
+            utils.create_from_yaml(client.ApiClient(), path)
+        """,
+        ("create", "create", "", (), ()),
+    ),
+    "a patch that an object keeps": (
+        """
+        class StatusBuilder:
+            def __init__(self, patch):
+                self.patch = patch
+                self.patch.status["phase"] = "New"
+        """,
+        ("merge-patch", "status", "", ("phase",), ()),
+    ),
+}
+
+
+def only_site(source: str, tmp_path: Path) -> Site:
+    path = tmp_path / "operator.py"
+    path.write_text(textwrap.dedent(source))
+    sites = audit([str(path)], Config(cache=False)).facts.sites
+    assert len(sites) == 1, [site.to_json() for site in sites]
+    return sites[0]
+
+
+@pytest.mark.parametrize("name", BODIES)
+def test_a_body_is_read_as_it_stands_when_it_is_sent(name: str, tmp_path: Path) -> None:
+    """Verb, target, kind, fields and lists of one write."""
+    source, expected = BODIES[name]
+    site = only_site(source, tmp_path)
+    assert (str(site.verb), str(site.target), site.kind, site.fields, site.lists) == expected
+
+
+def test_constants_and_kinds_come_from_other_files(tmp_path: Path) -> None:
+    """The plural is a constant of a module; how the kind is spelled is said where such an object is built."""
+    (tmp_path / "consts.py").write_text('GROUP, VERSION = "example.io", "v1"\nPLURAL = "gadgetgroups"\n')
+    (tmp_path / "build.py").write_text('import kubernetes\n\n\ndef build():\n    return {"kind": "GadgetGroup"}\n')
+    (tmp_path / "operator.py").write_text(
+        "from kubernetes import client\nimport consts\n\n\ndef report(api: client.CustomObjectsApi, name, body):\n"
+        '    api.replace_namespaced_custom_object_status("example.io", "v1", "default", consts.PLURAL, name, body)\n'
+    )
+    sites = audit([str(tmp_path)], Config(cache=False)).facts.sites
+    assert [(site.file, site.kind) for site in sites] == [("operator.py", "GadgetGroup")]
+
+
+def test_what_a_function_stages_belongs_to_the_handler_that_calls_it(tmp_path: Path) -> None:
+    """A function that is given kopf's patch is listed where it is called, with the handler's kind and as its own."""
+    (tmp_path / "conditions.py").write_text("def mark_ready(patch, reason):\n    patch.status['ready'] = reason\n")
+    (tmp_path / "operator.py").write_text(
+        "import kopf\nimport conditions\n\n\n@kopf.on.create('example.io', 'v1', 'gadgets')\ndef create(patch, **_):\n"
+        "    conditions.mark_ready(patch, 'AllUp')\n"
+    )
+    sites = audit([str(tmp_path)], Config(cache=False)).facts.sites
+    said = {(site.file, str(site.verb), site.kind, str(site.ownership), site.controller) for site in sites}
+    assert said == {("conditions.py", "merge-patch", "", "unknown", "mark_ready"), ("operator.py", "helper", "Gadget", "own", "create")}
+
+
+ERRORS = {
+    "nobody catches": ("pass", "", "returned"),
+    "raised again": ("try", "raise", "returned"),
+    "answered to the caller": ("try", "return False", "used"),
+    "dropped": ("try", "pass", "ignored"),
+    "said and forgotten": ("try", "print(problem)", "logged"),
+    "a conflict taken for success": ("try", "if problem.status != 409:\n            raise", "conflict-swallowed"),
+    "tried again later": ("try", "schedule_retry(problem)", "used"),
+    "a message about trying again is no trying": ("try", "print('will retry')", "logged"),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_what_becomes_of_the_error_is_seen(name: str, tmp_path: Path) -> None:
+    """The handler around a write decides whether a conflict reaches anybody."""
+    kind, handler, expected = ERRORS[name]
+    write = 'api.replace_namespaced_custom_object_status("example.io", "v1", "default", "gadgets", "g", gadget)'
+    body = f"    {write}\n" if kind == "pass" else f"    try:\n        {write}\n    except ApiException as problem:\n        {handler}\n"
+    source = f"from kubernetes.client.exceptions import ApiException\n\n\ndef report(api, gadget):\n{body}"
+    assert only_site(source, tmp_path).error == expected
