@@ -104,10 +104,9 @@ def own_expressions(one: ast.stmt) -> list[ast.expr]:
     return out
 
 
-def calls_in(expression: ast.expr) -> list[ast.Call]:
-    """Every call in an expression, the inner ones first."""
-    found = [node for node in ast.walk(expression) if isinstance(node, ast.Call)]
-    return sorted(found, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0))
+def inner_first(found: list[ast.Call]) -> list[ast.Call]:
+    """Calls in the order in which they are made."""
+    return sorted(found, key=lambda node: (node.end_lineno or 0, node.end_col_offset or 0)) if len(found) > 1 else found
 
 
 def parameters(node: AnyFunction) -> list[ast.arg]:

@@ -33,9 +33,11 @@ def audit_python(files: dict[str, bytes], *, generated: bool = False) -> Facts:
     for _ in range(_ROUNDS):
         if not _users(chosen, project, facts):
             break
+    # Only these can write: the files that they import are read for what they name.
+    writing = list(project.modules)
     _imported(chosen, project, facts)
     values = Values(project)
-    walks = [walk for module in project.modules for walk in _follow(values, module, facts)]
+    walks = [walk for module in writing for walk in _follow(values, module, facts)]
     _controllers(project, facts)
     callers.list_calls(walks)
     for walk in walks:

@@ -26,12 +26,14 @@ def patch_names(module: Module, node: AnyFunction | None) -> set[str]:
     """The parameters of a function that are kopf's patch: by annotation, or by name where `.status` is asked of it."""
     if node is None:
         return set()
+    if not any(one.arg == "patch" or one.annotation is not None for one in parameters(node)):
+        return set()
     marks = [text(one.func) for one in node.decorator_list if isinstance(one, ast.Call)]
     if any(_ADMISSION.search(mark) for mark in marks):
         return set()
     found = {one.arg for one in parameters(node) if text(one.annotation).strip("'\"").rsplit(".", 1)[-1] == "Patch"}
     named = {one.arg for one in parameters(node) if one.arg == "patch" and not _PLAIN.search(text(one.annotation))}
-    return found | named if "kopf" in module.libraries or _asks_for_status(node) else found
+    return found | named if named and ("kopf" in module.libraries or _asks_for_status(node)) else found
 
 
 def _asks_for_status(node: ast.AST, name: str = "patch") -> bool:

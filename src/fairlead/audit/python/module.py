@@ -47,6 +47,7 @@ class Module:
         self.functions: dict[str, AnyFunction] = {}
         self.handlers: dict[str, tuple[str, int]] = {}
         self.official = False
+        self.kinds: list[ast.expr] = []
         self._imports()
         self._top()
         self._define(tree.body, "", None)
@@ -54,8 +55,13 @@ class Module:
 
     def _imports(self) -> None:
         for node in ast.walk(self.tree):
-            if isinstance(node, ast.Attribute) and "_namespaced_" in node.attr:
-                self.official = True
+            if isinstance(node, ast.Attribute):
+                self.official = self.official or "_namespaced_" in node.attr
+            elif isinstance(node, ast.Dict):
+                self.kinds += [value for key, value in zip(node.keys, node.values, strict=True) if _is_kind(key)]
+            elif isinstance(node, ast.keyword):
+                if node.arg == "kind":
+                    self.kinds.append(node.value)
             elif isinstance(node, ast.Import):
                 for alias in node.names:
                     self._import(alias.name if alias.asname else alias.name.split(".")[0], alias.asname or alias.name.split(".")[0])
@@ -134,6 +140,10 @@ class Module:
             plural = literal(argument(decorator, -1, "plural", "kind", "singular"), self.names)
             found = kind_of(plural or (named[-1] if named else "")) or found or ""
         return found
+
+
+def _is_kind(key: ast.expr | None) -> bool:
+    return isinstance(key, ast.Constant) and key.value == "kind"
 
 
 def dotted_name(path: str) -> str:

@@ -43,15 +43,10 @@ class Project:
             self._spell(module)
 
     def _spell(self, module: Module) -> None:
-        for node in ast.walk(module.tree):
-            if isinstance(node, ast.Dict):
-                for key, value in zip(node.keys, node.values, strict=True):
-                    if isinstance(key, ast.Constant) and key.value == "kind":
-                        self._learn(literal(value, module.names))
-            elif isinstance(node, ast.keyword) and node.arg == "kind":
-                self._learn(literal(node.value, module.names))
-            elif isinstance(node, ast.ClassDef):
-                self._learn(node.name)
+        for value in module.kinds:
+            self._learn(literal(value, module.names))
+        for name in module.classes:
+            self._learn(name)
 
     def _learn(self, kind: str) -> None:
         if kind[:1].isupper() and kind.isalnum():

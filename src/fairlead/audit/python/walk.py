@@ -14,7 +14,7 @@ from fairlead.audit.model import Event, Function, Site
 from fairlead.audit.python import kopf, sending
 from fairlead.audit.python.content import Staged, fields_of
 from fairlead.audit.python.errors import outcome, takes_422_for_conflict
-from fairlead.audit.python.expressions import NOW, AnyFunction, calls_in, is_list, literal, own_expressions, path_of, resolve, text
+from fairlead.audit.python.expressions import NOW, AnyFunction, inner_first, is_list, literal, own_expressions, path_of, resolve, text
 from fairlead.audit.python.writes import Write, difference
 
 if TYPE_CHECKING:
@@ -222,14 +222,19 @@ class Walk:
     # -- calls -------------------------------------------------------------------------------------------------------
 
     def expression(self, expression: ast.expr) -> None:
+        if isinstance(expression, (ast.Name, ast.Constant)):
+            return
+        found: list[ast.Call] = []
         for node in ast.walk(expression):
-            if isinstance(node, _COMPREHENSIONS):
+            if isinstance(node, ast.Call):
+                found.append(node)
+            elif isinstance(node, _COMPREHENSIONS):
                 self.values.bind_comprehension(node, self.scope)
             elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
                 self._name(node.target.id, node.value, ast.Expr(node.value, lineno=node.lineno, col_offset=0))
             elif isinstance(node, ast.Await):
                 self.awaited.add(id(node.value))
-        for node in calls_in(expression):
+        for node in inner_first(found):
             self._call(node)
 
     def _call(self, call: ast.Call) -> None:
