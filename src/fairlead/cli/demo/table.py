@@ -78,9 +78,11 @@ class Shown:
         from rich.markup import escape
         from rich.table import Table
 
-        table = Table(box=box.SIMPLE_HEAD)
-        for title, right, wraps in zip(_TITLES, (False, True, True, False, False), (False, False, False, True, True), strict=True):
-            table.add_column(title, justify="right" if right else "left", no_wrap=not wraps, max_width=20 if title == _LIST else None)
+        table = Table(box=box.SIMPLE_HEAD, collapse_padding=True, show_edge=False)
+        for title in _TITLES:
+            figure = title in ("after", "writes")
+            width = len(_LIST) if title == _LIST else None
+            table.add_column(title, justify="right" if figure else "left", no_wrap=figure, width=width)
         for row in self.rows:
             what, after, writes, entries, said = row.cells()
             colour = "yellow" if "Blocked" in said else "green"
