@@ -129,11 +129,10 @@ class Checker:
             self._created(record, known)
         else:
             if not known.version:
-                known.keep(_version(record.before), record.before)
+                known.versions[_version(record.before)] = record.before
             self._changed(record, known, seen)
             known.changer = actor
         known.keep(version, after)
-        known.latest, known.version = after, version
         if seen is None:
             self._show(record.object, actor)
         if seen is None or version > seen:
@@ -175,7 +174,8 @@ class Checker:
             place, was, now = leaf
             if place.actor == actor and place.version <= base and type(was) is str and type(now) is str:
                 # What nearly every leaf is: the actor's own, and it stands on it.
-                place.version, place.value, place.before, place.turns = version, now, was, None
+                place.version, place.value, place.before = version, now, was
+                place.turns = None
                 continue
             if losses is None:
                 losses = Losses(record, known, base)

@@ -1,7 +1,8 @@
 """An object as leaves: place -> value, keyed lists entry by entry, other lists as one value.
 
 `changed_objects` walks two versions and gives the leaves that differ. Shared subtrees cost nothing, so the check is linear in what
-changed; it is the checker's inner loop, and written for speed. The walk goes down the tree of `places` at its side and remembers there
+changed; it is the checker's inner loop, and written for speed: `d[name]` and an index that counts along are what the interpreter does
+fastest, faster than `items`, `get`, `enumerate` and `zip`. The walk goes down the tree of `places` at its side and remembers there
 how the lists were keyed. An empty object or list is a leaf only while nothing of its kind stands there on the other side: filling it is a
 change of what is put in.
 """
@@ -32,16 +33,17 @@ def changed_objects(before: Json, after: Json, root: Place) -> list[Leaf]:
     found: list[Leaf] = []
     old = {} if before is ABSENT else before
     added = 0
-    for name, new in after.items():
-        was = old.get(name, ABSENT)
+    for name in after:
+        new = after[name]
+        try:
+            was = old[name]
+        except KeyError:
+            was = ABSENT
+            added += 1
         if was is new:
             continue
-        if was is ABSENT:
-            added += 1
         if name == "metadata":
             _metadata(was or {}, new, root, found)
-        elif type(new) is dict and type(was) is dict:
-            _members(was, new, root.child(name), found)
         elif name not in _TYPE:
             _walk(was, new, root.child(name), found)
     if len(after) - added != len(old):  # something went
@@ -53,13 +55,14 @@ def changed_objects(before: Json, after: Json, root: Place) -> list[Leaf]:
 
 def _metadata(old: Json, new: Json, root: Place, found: list[Leaf]) -> None:
     added = 0
-    for name, now in new.items():
-        was = old.get(name, ABSENT)
-        if was is now:
-            continue
-        if was is ABSENT:
+    for name in new:
+        now = new[name]
+        try:
+            was = old[name]
+        except KeyError:
+            was = ABSENT
             added += 1
-        if name not in BOOKKEEPING:
+        if was is not now and name not in BOOKKEEPING:
             _walk(was, now, root.child("metadata").child(name), found)
     if len(new) - added != len(old):
         for name, was in old.items():
@@ -84,8 +87,13 @@ def _members(before: Json, after: Json, place: Place, found: list[Leaf]) -> None
     if below is None:
         below = place.below = {}
     added = 0
-    for name, new in after.items():
-        old = before.get(name, ABSENT)
+    for name in after:
+        new = after[name]
+        try:
+            old = before[name]
+        except KeyError:
+            old = ABSENT
+            added += 1
         if old is new:
             continue
         kind = type(new)
@@ -95,8 +103,6 @@ def _members(before: Json, after: Json, place: Place, found: list[Leaf]) -> None
         elif kind is list and type(old) is list:
             _entries(old, new, below[name] if name in below else place.child(name), found)
         else:
-            if old is ABSENT:
-                added += 1
             _walk(old, new, place.child(name), found)
     if len(after) - added != len(before):  # something went
         for name, old in before.items():
@@ -122,7 +128,10 @@ def _in_place(before: list[Json], after: list[Json], keys: tuple[str, ...], entr
     Entries that differ and have the same keys are enough: then the other list has these keys too.
     """
     start = len(found)
-    for old, new, entry in zip(before, after, entries):  # noqa: B905 (all of one length; to say so costs time in the hottest loop)
+    index = -1
+    for new in after:
+        index += 1
+        old = before[index]
         if old is new:
             continue
         if type(old) is dict and type(new) is dict:
@@ -130,7 +139,7 @@ def _in_place(before: list[Json], after: list[Json], keys: tuple[str, ...], entr
                 if old.get(name) != new.get(name):
                     break
             else:
-                _members(old, new, entry, found)
+                _members(old, new, entries[index], found)
                 continue
         del found[start:]
         return False

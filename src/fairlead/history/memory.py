@@ -58,11 +58,13 @@ class ObjectMemory:
         return self.versions.get(version, ABSENT)
 
     def keep(self, version: int, tree: Json) -> None:
-        """A version that may become somebody's base."""
-        self.versions[version] = tree
-        if len(self.versions) > KEPT_VERSIONS:
-            for old in list(self.versions)[: KEPT_VERSIONS // 2]:
-                del self.versions[old]
+        """The latest version. It may become somebody's base."""
+        self.version, self.latest = version, tree
+        versions = self.versions
+        versions[version] = tree
+        if len(versions) > KEPT_VERSIONS:
+            for old in list(versions)[: KEPT_VERSIONS // 2]:
+                del versions[old]
 
     def refuse(self, attempt: Attempt, base: int) -> None:
         """Note a refused attempt."""
