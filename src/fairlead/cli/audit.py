@@ -160,8 +160,10 @@ def _failing(report: Report) -> bool:
 
 
 def _print(report: Report, form: str, output: str | None) -> None:
-    from fairlead.audit.render import render, text
+    from fairlead.audit.render import render, text, workspace
 
+    if form in ("github", "sarif"):
+        workspace.from_here(report)
     if output:
         with open(output, "w", encoding="utf-8") as handle:
             handle.write(render(report, form))
