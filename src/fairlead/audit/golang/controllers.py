@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
+from fairlead.audit.golang.queues import Queues
 from fairlead.audit.golang.values import Scope, Values, flat, parts, render
 from fairlead.audit.model import Controller, Ownership, Site
 
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.writes import Writes
 
 _NAMED = re.compile(r"(?i)(?:reconciler|controller)$|^reconcile")
+_IMPLEMENTED = ("sigs.k8s.io/gateway-api", "sigs.k8s.io/mcs-api", "sigs.k8s.io/network-policy-api", "k8s.io/api/networking/")
+_CORE = re.compile(r"(?:^|(?:^|/)api/)(?:core|apps|batch|autoscaling|policy)/v\d\w*$")
 _SUFFIX = re.compile(r"(?i)(?:base|generic)?(?:status)?(?:reconciler|controller|manager|handler|updater|syncer|scope|worker)(?:impl)?$")
 
 
@@ -38,6 +41,7 @@ class Controllers:
         self._created: dict[str, set[str]] = {}
         self._counts: dict[str, int] = {}
         self._callers: Callable[[str], list[Func]] = lambda _: []
+        self.queues = Queues(values, writes)
 
     # -- setup calls ---------------------------------------------------------------------------------------------
 
@@ -177,12 +181,12 @@ class Controllers:
         if controller is not None and controller.own:
             if site.kind in controller.own:
                 return Ownership.OWN
-        elif self._named_after(site.kind, key, func):
+        elif site.kind in self._queued(key) or self._named_after(site.kind, key, func):
             return Ownership.OWN
         if (controller is not None and site.kind in controller.children) or self._made_child(site, walk):
             return Ownership.CHILD
         others = [other for other_key, other in self.by_key.items() if other_key != key and site.kind in other.own]
-        if str(site.target) != "status" and site.kind in self._created.get(key, set()) and not others:
+        if site.kind in self._created.get(key, set()) and not others:
             return Ownership.CHILD
         if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
             return Ownership.OWN
@@ -191,16 +195,18 @@ class Controllers:
             return Ownership.FOREIGN
         return Ownership.UNKNOWN
 
+    def _queued(self, key: str) -> set[str]:
+        """What the queue of a type that no setup names is about."""
+        path, _, short = key.rpartition(".")
+        return self.queues.kinds(path, short) if short else set()
+
     def claim(self, sites: list[tuple[Site, str]]) -> None:
         """Whose a kind is where no setup of the writer says it.
 
-        A kind of the project that no setup claims belongs to the code that writes its status, when that is one package and what lies
-        below it. Code that is no controller and writes a kind of exactly one controller writes for that controller.
+        A kind of the project that no setup claims belongs to the code that writes its status, and so does a kind of an API that is
+        published for others to implement. Any other kind from elsewhere has its owner there. Code that is no controller and writes a
+        kind of exactly one controller writes for that controller.
         """
-        packages: dict[tuple[str, str], set[str]] = {}
-        for site, _ in sites:
-            if str(site.target) == "status" and site.kind:
-                packages.setdefault((site.api, site.kind), set()).add(site.package)
         claims: dict[str, int] = {}
         for controller in self.by_key.values():
             for kind in controller.own:
@@ -209,12 +215,26 @@ class Controllers:
             if site.ownership != Ownership.UNKNOWN or str(site.target) != "status" or not site.kind:
                 continue
             set_up = self.by_key.get(key)
+            if _CORE.search(site.api) and not _is_command(site.package):
+                # Pods, nodes, services: the cluster's own controllers report their status.
+                site.ownership = Ownership.FOREIGN
+                continue
             if claims.get(site.kind) == 1 and not (key and self._runs(key)):
                 site.ownership = Ownership.OWN
                 continue
-            unclaimed = site.kind not in claims and not (set_up and set_up.own) and self.project.package_of(site.api) is not None
-            if unclaimed and _one_tree(packages[(site.api, site.kind)]):
+            if site.kind in claims or _is_command(site.package) or (set_up and set_up.own and self._near(site.api)):
+                continue
+            if self._near(site.api) or _implemented(site.api):
                 site.ownership = Ownership.OWN
+            elif site.api:
+                site.ownership = Ownership.FOREIGN
+
+    def _near(self, api: str) -> bool:
+        """Whether a kind's package is of the project, or of the same organisation: APIs often are a module of their own."""
+        if self.project.package_of(api) is not None or api.count("/") == 1:
+            # A group and a version, no import path: it was read off a generated client, which projects have for their own kinds.
+            return True
+        return any(_organisation(module) == _organisation(api) for _, module in self.project.modules)
 
     def key_of(self, func: Func) -> str:
         return self._function.get(func.key, "")
@@ -244,10 +264,20 @@ class Controllers:
         return low in segments or many in segments or (len(low) > 4 and any(segment.endswith((low, many)) for segment in segments[-1:]))
 
 
-def _one_tree(packages: set[str]) -> bool:
-    """One package, or one with everything else below it."""
-    top = min(packages, key=len)
-    return all(path == top or path.startswith(top + "/") for path in packages)
+def _is_command(package: str) -> bool:
+    """Tools that people run are nobody's controller."""
+    return any(piece in ("cmd", "cli") for piece in package.split("/"))
+
+
+def _implemented(api: str) -> bool:
+    """APIs without a controller of their own: whoever implements them writes their status."""
+    return api.startswith(_IMPLEMENTED)
+
+
+def _organisation(path: str) -> str:
+    """The part of an import path that names who publishes it."""
+    pieces = path.split("/")
+    return "/".join(pieces[:2]) if pieces[0] in ("github.com", "gitlab.com", "sigs.k8s.io", "bitbucket.org") else pieces[0]
 
 
 def _akin(name: str, kind: str) -> bool:

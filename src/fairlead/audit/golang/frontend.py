@@ -30,6 +30,7 @@ _WRITER_NAME = re.compile(
     r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
 )
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
+_ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
@@ -305,6 +306,8 @@ class GoFrontend:
             for site in walk.found.values():
                 raw = self.raws.get(id(site))
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
+                if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
+                    position = raw.derived = self._given_kind(func, raw)
                 held = bool(func.ir[1]) and site.subject.startswith(func.ir[1] + ".")
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
@@ -317,6 +320,14 @@ class GoFrontend:
                 elif self.wrappers[func.key].position == position:
                     self.wrappers[func.key].sites = sites
         return made
+
+    def _given_kind(self, func: Func, raw: Raw) -> int:
+        """The parameter of the kind that the function writes: `syncStatus(ctx, gadget)` may write what it builds from constants."""
+        for position, (name, kind, _) in enumerate(func.ir[4]):
+            made = self.types.of_syntax(kind, func.file) if name else None
+            if made is not None and made[0] == "n" and made[2] == raw.kind and self.writes.is_kind(made):
+                return position
+        return -1
 
     def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
         if func.name in ("Reconcile", "reconcile", "SetupWithManager", "main", "Run"):

@@ -36,6 +36,11 @@ class Var:
     first: tuple[list[Any], int] | None = None
     kinds: list[list[Any]] = field(default_factory=list)
     given: list[list[Any]] = field(default_factory=list)
+    origin: Scope | None = None
+
+    def home(self, fallback: Scope) -> Scope:
+        """Where its values are to be read: outside of its own scope where it hides what it was made from, `x := x.DeepCopy()`."""
+        return self.origin or self.scope or fallback
 
 
 class Scope:
@@ -132,7 +137,7 @@ class Values:
             if var.type is None and var.values:
                 # The first value decides: an assignment, `x = x.DeepCopy()` too, does not change a variable's type.
                 value, position = var.first or var.values[-1]
-                var.type = self._assigned(value, position, var.scope or scope, var.ranged, depth + 1)
+                var.type = self._assigned(value, position, var.home(scope), var.ranged, depth + 1)
             return var.type
         found = self.project.value(scope.file.package, name)
         if found is not None:
@@ -326,7 +331,7 @@ class Values:
             return None
         value, position = var.values[-1]
         if position == 0 and value and value[0] == ".":
-            return self.callee(["c", value, [], 0, [], 0, 0], var.scope or scope, depth + 1)
+            return self.callee(["c", value, [], 0, [], 0, 0], var.home(scope), depth + 1)
         return None
 
     # -- patches -------------------------------------------------------------------------------------------------
@@ -356,7 +361,7 @@ class Values:
         out: list[Patch] = []
         for value, position in var.values:
             if position == 0 or (value and value[0] == "c"):
-                out.extend(self.patches(value, var.scope or scope, depth + 1, position))
+                out.extend(self.patches(value, var.home(scope), depth + 1, position))
         if not out and var.parameter >= 0:
             return [Patch(parameter=var.parameter)]
         return out
@@ -549,7 +554,7 @@ class Values:
                     return True
                 var = scope.find(part[1])
                 if var is not None and any(
-                    self.mentions(value, name, var.scope or scope, depth + 1) for value, _ in var.values if value is not expr
+                    self.mentions(value, name, var.home(scope), depth + 1) for value, _ in var.values if value is not expr
                 ):
                     return True
                 if var is None and depth < 3:
@@ -575,7 +580,7 @@ class Values:
                 if var is not None:
                     for value in [*(value for value, _ in var.values), *var.filled]:
                         if value is not expr:
-                            out.extend(self.strings(value, var.scope or scope, depth + 1))
+                            out.extend(self.strings(value, var.home(scope), depth + 1))
                 elif depth < 2:
                     found = self.project.value(scope.file.package, part[1])
                     if found is not None and found[2] < len(found[1][3]):

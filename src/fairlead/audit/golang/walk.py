@@ -158,10 +158,12 @@ class Walk:
         var = scope.variables.get(name) if operator == ":=" else scope.find(name)
         if var is None:
             var = scope.declare(name)
+            if scope.parent is not None and _mentions(value, name):
+                var.origin = scope.parent
         entry = (value, index)
         if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
             self.map_ordered.add(name)
-        if (var.scope is scope or var.scope is None) and not _mentions(value, name):
+        if (var.scope is scope or var.scope is None) and (not var.values or not _mentions(value, name)):
             var.values = [entry]
         else:
             var.values = [*var.values, entry]
@@ -227,7 +229,7 @@ class Walk:
             if target[0] == "i":
                 var = inside.declare(target[1])
                 var.values = [(one[2], position)]
-                var.ranged = True
+                var.ranged, var.origin = True, scope
         over = self.values.types.underlying(self.values.typeof(one[2], scope)) if one[1] else None
         self.event("range", one[4], render(one[2]), detail="map" if over is not None and over[0] == "m" else "")
         over_map = over is not None and over[0] == "m"
@@ -249,7 +251,7 @@ class Walk:
             cased = Scope(self.func, inside, scope.tparams)
             if one[5]:
                 var = cased.declare(one[5])
-                var.values = [(one[2], 0)]
+                var.values, var.origin = [(one[2], 0)], inside
                 if len(types) == 1:
                     var.type = self.values.types.of_syntax(types[0], scope.file, scope.tparams)
             self.inner(body, cased, " ".join(render(value) for value in values))
@@ -449,7 +451,7 @@ class Walk:
         if var is not None and len(var.values) == 1 and not var.ranged:
             value, position = var.values[0]
             if position == 0 and value and value[0] == "&" and value[1][0] == ".":
-                return self.path_of(value[1], var.scope or scope, depth + 1) + text[len(root) :]
+                return self.path_of(value[1], var.home(scope), depth + 1) + text[len(root) :]
         return text
 
     # -- what becomes of an error ----------------------------------------------------------------------------------

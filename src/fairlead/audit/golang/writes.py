@@ -201,7 +201,7 @@ class Writes:
         if receiver[0] == "i":
             var = scope.find(receiver[1])
             if var is not None and var.values:
-                return self._subresource(var.values[-1][0], var.scope or scope, depth + 1)
+                return self._subresource(var.values[-1][0], var.home(scope), depth + 1)
         return "status"
 
     # -- controller-runtime --------------------------------------------------------------------------------------
@@ -275,7 +275,7 @@ class Writes:
                     return var.parameter
                 continue
             for value in [*(value for value, _ in var.values), *var.filled, *var.given]:
-                found = self.derived(value, var.scope or scope, depth + 1, names) if value is not expr else -1
+                found = self.derived(value, var.home(scope), depth + 1, names) if value is not expr else -1
                 if found >= 0:
                     return found
         return -1
@@ -293,7 +293,7 @@ class Writes:
             if var.parameter >= 0:
                 return var.parameter
             for value, position in var.values:
-                found = self._parameter(value, var.scope or scope, depth + 1) if position == 0 or (value and value[0] == "a") else -1
+                found = self._parameter(value, var.home(scope), depth + 1) if position == 0 or (value and value[0] == "a") else -1
                 if found >= 0:
                     return found
         if expr[0] == "c" and expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):

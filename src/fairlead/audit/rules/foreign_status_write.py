@@ -21,6 +21,7 @@ Known limits
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fairlead.audit.rules.writing import by_cause, finding, status_sites, what, who
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
 
 CODE = "FL004"
 SEVERITY = "warning"
+_BUILT_IN = re.compile(r"(?:^|(?:^|/)api/)(?:core|apps|batch|autoscaling|policy)/v\d\w*$")
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
@@ -55,4 +57,10 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 def _known(site: Site, facts: Facts) -> bool:
     """The writer is a known controller, or the kind has a known owner: guesses from names alone are not enough."""
+    if site.through == "patch helper" and not site.fields:
+        # Such a helper writes what differs, and nothing here is seen to change the status.
+        return False
+    if site.controller not in facts.controllers and _BUILT_IN.search(site.api):
+        # A controller that is set up for pods or services watches them; it is not their owner.
+        return False
     return site.controller in facts.controllers or any(site.kind in controller.own for controller in facts.controllers.values())
