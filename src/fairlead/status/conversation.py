@@ -143,7 +143,7 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         match answers.meaning(answer, body.appended):
             case Meaning.STORED:
                 kind = Kind.REBASED if so_far.rebased else Kind.APPLIED
-                return Outcome(kind, answer.json(), so_far.requests, so_far.repaired), body
+                return Outcome(kind, None, so_far.requests, so_far.repaired, raw=answer.body), body
             case Meaning.INVALID | Meaning.REJECTED:
                 raise answers.error(answer)
             case Meaning.BUSY:

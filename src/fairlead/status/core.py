@@ -19,7 +19,7 @@ from .conversation import Budget, Plan, Stale, read, write
 from .effects import Call, Conversation, Send, Wait
 from .hooks import Hooks
 from .intents import Condition, Intent, Put
-from .memory import Memory, version
+from .memory import Memory, status_of, version
 from .outcome import Kind, Made, Outcome
 from .shapes import Shapes
 from .sharing import Lanes, write_shared
@@ -94,7 +94,8 @@ class Core:
     # -- conversations
 
     def flush(self, opened: Open, strategy: Strategy | None = None) -> Conversation[Outcome]:
-        """Write what was staged, once, and move the stage's base to what the server has now."""
+        """Write what was staged, once; who goes on staging starts from what the server has then."""
+        opened.go_on()
         intents, live = self._intents(opened)
         if not intents:
             return Outcome(Kind.UNCHANGED, opened.stage.base)
@@ -114,8 +115,8 @@ class Core:
         shared = strategy is COMPARE and opened.subresource == STATUS
         outcome, body = yield from (write_shared(self.lanes, plan) if shared else write(plan))
         if body is not None:
-            altered = self._learn(opened.target, plan.intents, body.target, outcome.object)
-            outcome = msgspec.structs.replace(outcome, altered=altered) if altered else outcome
+            altered = self._learn(opened, plan.intents, body.target, outcome)
+            outcome = outcome.but(altered=altered) if altered else outcome
         self._remember(opened, outcome)
         return outcome
 
@@ -161,7 +162,7 @@ class Core:
                 opened.stage.generation = stale.live["metadata"].get("generation")
                 opened.stage.rebase(stale.live)
             else:
-                return msgspec.structs.replace(outcome, requests=outcome.requests + requests)
+                return outcome.but(requests=outcome.requests + requests) if requests else outcome
         assert conflict is not None
         raise conflict
 
@@ -269,15 +270,20 @@ class Core:
     # -- after the answer
 
     def _remember(self, opened: Open, outcome: Outcome) -> None:
-        if outcome.object is None:
+        if outcome.kind is Kind.GONE:
             self.memory.forget(opened.target.uid)
             return
-        self.memory.remember(outcome.object)
-        opened.stage.rebase(outcome.object)
+        if outcome.raw:
+            self.memory.remember_raw(opened.target.uid, outcome.raw)
+        else:
+            self.memory.remember(outcome.object)
+        opened.stage.rebase_later(outcome)
         opened.lossy = False
 
-    def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
-        found = self.memory.learn(intents, sent, stored, self.settings.seconds())
+    def _learn(self, opened: Open, intents: Sequence[Intent], sent: Json, outcome: Outcome) -> tuple[str, ...]:
+        target = opened.target
+        stored = status_of(outcome.raw) if outcome.raw and opened.subresource == STATUS else outcome.object
+        found = self.memory.learn(target.uid, intents, sent, stored, self.settings.seconds())
         for path, dropped in found:
             field = ".".join(_names(path))
             if (target.kind_name, field) not in self.memory.warned:
@@ -297,6 +303,14 @@ class Open:
         self.subresource = STATUS
         #: The base came through a typed model: read the live object before writing.
         self.lossy = lossy
+
+    def go_on(self) -> Json:
+        """From what the server has since the last flush."""
+        return self.stage.base
+
+    def end(self) -> None:
+        """The session is over: what is staged from now on nobody would write."""
+        self.stage.close()
 
 
 def _adds_entry(intents: Iterable[Intent]) -> bool:

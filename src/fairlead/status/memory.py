@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from _thread import allocate_lock
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -66,10 +66,18 @@ class Memory:
     def remember(self, obj: Json) -> None:
         """Keep an answer of the server, unless a newer one is known."""
         uid, current = obj["metadata"]["uid"], version(obj)
+        known = self._answers.get(uid)
+        self._keep(uid, current, msgspec.json.encode(obj) if known is None or current > known[0] else b"")
+
+    def remember_raw(self, uid: str, raw: bytes) -> None:
+        """The same for an answer that nobody has read yet."""
+        self._keep(uid, _number(_METADATA.decode(raw).metadata.version), raw)
+
+    def _keep(self, uid: str, current: int, raw: bytes) -> None:
         with self._lock:
             known = self._answers.get(uid)
             if known is None or current > known[0]:
-                self._answers[uid] = (current, msgspec.json.encode(obj))
+                self._answers[uid] = (current, raw)
             self._answers.move_to_end(uid)
             while len(self._answers) > self._limit:
                 forgotten, _ = self._answers.popitem(last=False)
@@ -105,7 +113,7 @@ class Memory:
 
     # -- what the server stores otherwise than sent
 
-    def learn(self, intents: Sequence[Intent], target: Json, stored: Json, now: float) -> list[tuple[Path, bool]]:
+    def learn(self, uid: str, intents: Sequence[Intent], target: Json, stored: Json, now: float) -> list[tuple[Path, bool]]:
         """Compare what was sent with what was stored; gives the paths that differ, and whether they were dropped altogether."""
         found: list[tuple[Path, bool]] = []
         for intent in intents:
@@ -113,7 +121,7 @@ class Memory:
             if sent is not there:
                 found += _altered(intent.path, sent, there)
         if found:
-            known = self._altered.setdefault(stored["metadata"]["uid"], {})
+            known = self._altered.setdefault(uid, {})
             known.update({path: Learned(find(target, path), find(stored, path), now + ASK_AGAIN) for path, _ in found})
         return found
 
@@ -160,5 +168,31 @@ def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:
 
 def version(obj: Json) -> int:
     """The resourceVersion as a number; -1 when there is none."""
-    text = obj["metadata"].get("resourceVersion") or ""
+    return _number(obj["metadata"].get("resourceVersion") or "")
+
+
+def _number(text: str) -> int:
     return int(text) if text.isdigit() else -1
+
+
+class _Versioned(msgspec.Struct):
+    version: str = msgspec.field(name="resourceVersion", default="")
+
+
+class _Metadata(msgspec.Struct):
+    metadata: _Versioned
+
+
+class _Status(msgspec.Struct):
+    status: Any = ABSENT
+
+
+#: Of an answer, only what is needed: the rest is skipped, not built.
+_METADATA = msgspec.json.Decoder(_Metadata)
+_STATUS = msgspec.json.Decoder(_Status)
+
+
+def status_of(raw: bytes) -> Json:
+    """An object of which nothing but the status is read."""
+    status = _STATUS.decode(raw).status
+    return {} if status is ABSENT else {"status": status}

@@ -35,10 +35,10 @@ Written: TypeAlias = "tuple[Outcome, Body | None]"
 
 
 class Lead(NamedTuple):
-    """To a ticket: you go first; these wait, you among them; and this is the newest version."""
+    """To a ticket: you go first; these wait, you among them; and this is what was written last."""
 
     batch: list[Ticket]
-    newest: Json | None
+    newest: Outcome | None
 
 
 class Alone(NamedTuple):
@@ -90,7 +90,7 @@ class Lanes:
             waiting.append(ticket)
             return ticket
 
-    def leave(self, uid: str, newest: Json | None) -> None:
+    def leave(self, uid: str, newest: Outcome | None) -> None:
         """The next of those who wait leads them all."""
         with self._lock:
             batch = self._waiting[uid]
@@ -138,15 +138,15 @@ def write_shared(lanes: Lanes, plan: Plan) -> Conversation[Written]:
     return (yield from write(plan))
 
 
-def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Json | None) -> Conversation[Written]:
+def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conversation[Written]:
     """Write, for the others as well; whatever becomes of it, nobody is left waiting."""
-    stored: Json | None = newest
+    stored = newest
     try:
         if others:
             written = yield from _together(plan, others, newest)
         else:
             written = yield from write(plan)
-        stored = written[0].object
+        stored = written[0].but()  # a reading of its own, if one is needed
         return written
     finally:
         for ticket in others:
@@ -155,8 +155,8 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Json | None
         lanes.leave(plan.target.uid, stored)
 
 
-def _together(plan: Plan, others: list[Ticket], newest: Json | None) -> Conversation[Written]:
-    snapshot = _newest([plan, *(ticket.plan for ticket in others)], newest)
+def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conversation[Written]:
+    snapshot = _newest([plan, *(ticket.plan for ticket in others)], newest.object if newest is not None else None)
     paths = Paths()
     aboard: list[Ticket] = []
     mine = _joins(plan, snapshot, plan, paths)
@@ -181,10 +181,9 @@ def _together(plan: Plan, others: list[Ticket], newest: Json | None) -> Conversa
         for ticket in aboard:
             ticket.give(Alone())
         return (yield from write(plan))
-    raw = msgspec.json.encode(outcome.object)
-    for ticket in aboard:  # each its own copy: what a caller does with it is his business
-        ticket.give((_share(outcome, ticket.plan, snapshot, msgspec.json.decode(raw), 0), body))
-    return _share(outcome, plan, snapshot, outcome.object, outcome.requests + plan.asked), body
+    for ticket in aboard:
+        ticket.give((_share(outcome, ticket.plan, snapshot, 0), body))
+    return _share(outcome, plan, snapshot, outcome.requests + plan.asked), body
 
 
 def _joins(plan: Plan, snapshot: Json, leader: Plan, paths: Paths) -> bool:
@@ -210,9 +209,16 @@ def _combined(leader: Plan, parts: list[Plan], snapshot: Json) -> Plan:
     )  # fmt: skip
 
 
-def _share(outcome: Outcome, plan: Plan, snapshot: Json, obj: Json, requests: int) -> Outcome:
+def _share(outcome: Outcome, plan: Plan, snapshot: Json, requests: int) -> Outcome:
     moved = outcome.kind is Kind.APPLIED and plan.base["metadata"]["resourceVersion"] != snapshot["metadata"]["resourceVersion"]
-    return msgspec.structs.replace(outcome, kind=Kind.REBASED if moved else outcome.kind, object=obj, requests=requests)
+    shared = outcome.but(kind=Kind.REBASED if moved else outcome.kind, requests=requests)
+    return shared if shared.raw else _copied(shared)
+
+
+def _copied(outcome: Outcome) -> Outcome:
+    """With a tree of its own: what a caller does with it is his business."""
+    raw = b"" if outcome.object is None else msgspec.json.encode(outcome.object)
+    return Outcome(outcome.kind, None, outcome.requests, outcome.repaired, outcome.altered, raw=raw)
 
 
 def _newest(plans: list[Plan], known: Json | None) -> Json:

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from ..errors import FairleadError
 from ..objects.conditions import settled
-from ..objects.paths import Key, Path, find
+from ..objects.paths import Key, Path, find, render
 from ..objects.tree import ABSENT, Absent, Json, same
 from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, says
 from .lossy import regrown
@@ -16,6 +17,7 @@ from .lossy import regrown
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from .outcome import Outcome
     from .shapes import Shapes
 
 
@@ -23,8 +25,8 @@ class Stage:
     """Base, staged tree, reads. Paths are from the object's root."""
 
     __slots__ = (
-        "_conditions", "_confirmed", "_may_write", "_own", "_raises", "_sorted", "base", "generation", "guards", "now", "reads", "shapes",
-        "tree",
+        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_raises", "generation", "guards", "now", "reads",
+        "shapes", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -37,7 +39,8 @@ class Stage:
         guards: Iterable[Path] = (),
         may_write: Callable[[Path], None] | None = None,
     ) -> None:
-        self.base = base
+        self._base = base
+        self._next: Outcome | None = None
         self.tree = base
         self.shapes = shapes
         self.now = now
@@ -51,7 +54,15 @@ class Stage:
         self._conditions: dict[Path, Condition] = {}
         #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
         self._confirmed: list[Intent] = []
-        self._sorted: tuple[Json, dict[str, Json]] = ABSENT, {}
+        #: The conditions by type, and of which tree, path and list.
+        self._by_type: tuple[Json, Path, Json, dict[str, Json]] = ABSENT, (), ABSENT, {}
+
+    @property
+    def base(self) -> Json:
+        """What the staging started from: the object as it was read, or what the server has since the last flush."""
+        if self._next is not None:
+            self.rebase(self._next.object)
+        return self._base
 
     # -- what the views do
 
@@ -111,11 +122,14 @@ class Stage:
 
     def _condition(self, root: Path, type_: str) -> Json:
         """The staged condition, or None. A reconcile sets them all: they are sorted by type once, not searched each time."""
-        entries = find(self.tree, root)
-        if self._sorted[0] is not entries:
-            found = reversed(entries) if isinstance(entries, list) else ()
-            self._sorted = entries, {entry["type"]: entry for entry in found if type(entry) is dict and type(entry.get("type")) is str}
-        return self._sorted[1].get(type_)
+        tree, at, entries, found = self._by_type
+        if tree is not self.tree or at != root:
+            current = find(self.tree, root)
+            if current is not entries:
+                listed = reversed(current) if isinstance(current, list) else ()
+                found = {entry["type"]: entry for entry in listed if type(entry) is dict and type(entry.get("type")) is str}
+            self._by_type = self.tree, root, current, found
+        return found.get(type_)
 
     # -- what the strategies ask
 
@@ -139,9 +153,18 @@ class Stage:
         """Whether the session left it at that: nothing else was staged there afterwards."""
         return same(find(self.tree, intent.path), find(self.base, intent.path)) and holds([intent], self.tree)
 
+    def close(self) -> None:
+        """Refuse to stage anything more."""
+        self._may_write = _too_late
+
+    def rebase_later(self, written: Outcome) -> None:
+        """Start again from what was written, when somebody goes on: the answer is not read before."""
+        self._next = written
+
     def rebase(self, base: Json) -> None:
         """Start again from a newer object, with nothing staged and nothing read."""
-        self.base = self.tree = base
+        self._base = self.tree = base
+        self._next = None
         self.reads.clear()
         self._own.clear()
         self._raises.clear()
@@ -151,7 +174,7 @@ class Stage:
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
         self.tree = regrown(self.base, self.tree, live)
-        self.base = live
+        self._base = live
 
     def _is_own(self, path: Path) -> bool:
         return bool(self._own) and any(path[:length] in self._own for length in range(1, len(path) + 1))
@@ -166,3 +189,7 @@ class Stage:
         if self._raises:
             for special in [s for s in self._raises if s[: len(path)] == path]:
                 del self._raises[special]
+
+
+def _too_late(path: Path) -> None:
+    raise FairleadError(f"{render(path)} is staged after its session has ended, so nobody would write it: open another session")

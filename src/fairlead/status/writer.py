@@ -165,21 +165,30 @@ class Session:
         if _discards(error, self._on_error):
             return
         try:
-            self.flush()
+            self._write()
         except Exception as failure:
             if error is None:
                 raise
             error.add_note(f"and the status could not be written: {failure}")
+        finally:
+            self.opened.end()
 
     def flush(self) -> Outcome:
-        """Write what is staged."""
-        self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
-        return self.outcome
+        """Write what is staged, and go on from what the server has."""
+        outcome = self._write()
+        self.opened.go_on()
+        return outcome
 
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
         """Flush, then fill the slot."""
         self.flush()
-        return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+        made = self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+        self.opened.go_on()
+        return made
+
+    def _write(self) -> Outcome:
+        self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        return self.outcome
 
 
 class AsyncStatusWriter(_Writer):
@@ -273,21 +282,30 @@ class AsyncSession:
         if _discards(error, self._on_error):
             return
         try:
-            await self.flush()
+            await self._write()
         except Exception as failure:
             if error is None:
                 raise
             error.add_note(f"and the status could not be written: {failure}")
+        finally:
+            self.opened.end()
 
     async def flush(self) -> Outcome:
-        """Write what is staged."""
-        self.outcome = await self._writer._run(self._writer._core.flush(self.opened, self._strategy))
-        return self.outcome
+        """Write what is staged, and go on from what the server has."""
+        outcome = await self._write()
+        self.opened.go_on()
+        return outcome
 
     async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
         """Flush, then fill the slot."""
         await self.flush()
-        return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+        made = await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
+        self.opened.go_on()
+        return made
+
+    async def _write(self) -> Outcome:
+        self.outcome = await self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        return self.outcome
 
 
 def _checked(on_error: str) -> str:
