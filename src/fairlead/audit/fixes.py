@@ -169,6 +169,9 @@ def _content_type(edits: _Edits, line: int) -> None:
         body = b"json-patch" if _is_list(node) else b"merge-patch"
         text = b'_content_type="application/' + body + b'+json"'
         close = _offset(edits.source, node.end_lineno or line) + (node.end_col_offset or 1) - 1
+        if edits.source[close : close + 1] != b")":
+            # Columns are counted in UTF-8: in a file of another encoding they may point elsewhere, and then nothing is changed.
+            return
         inside = edits.source[:close].rstrip()
         if inside.endswith(b","):
             indent = re.match(rb"[ \t]*", inside[inside.rfind(b"\n") + 1 :]).group(0)  # type: ignore[union-attr]
