@@ -170,13 +170,17 @@ class Checker:
             misplaced = self._is_misplaced(record, known, leaves[0], losses)
         if record.reads and not misplaced:
             self._check_reads(record, known, base, record.before, version)
+        calm = not misplaced and actor not in known.refused
         for leaf in leaves:
             place, was, now = leaf
-            if place.actor == actor and place.version <= base and type(was) is str and type(now) is str:
-                # What nearly every leaf is: the actor's own, and it stands on it.
-                place.version, place.value, place.before = version, now, was
-                place.turns = None
-                continue
+            if 0 < place.version <= base and type(was) is str and type(now) is str:  # as nearly always: text that the actor has seen
+                if place.actor == actor:
+                    place.version, place.value, place.before = version, now, was
+                    place.turns = None
+                    continue
+                if calm:
+                    self._taken_over(record, leaf)
+                    continue
             if losses is None:
                 losses = Losses(record, known, base)
             self._written(record, known.places, losses, leaf, misplaced)
@@ -192,19 +196,25 @@ class Checker:
             compared = {path for refused in known.refused[actor] for path in refused.wanted if losses.was_tested(path)}
             self._settle(record.object, known, actor, record.before, record.after, losses.meant, compared)
 
+    def _taken_over(self, record: Commit, leaf: Leaf) -> None:
+        """Another's text, overwritten knowingly: nothing is lost, but it may be a fight."""
+        place, was, now = leaf
+        if not self._ignored or place.path not in self._ignored:
+            self._append(loops.fight(record, place, leaf))
+        place.version, place.value, place.before = record.version, now, was
+        place.passed_to(record.actor)
+
     def _written(self, record: Commit, places: Places, losses: Losses, leaf: Leaf, misplaced: bool) -> None:
-        """Judges a leaf by its last writer, and has a new last writer then."""
+        """Judges any leaf by its last writer, and has a new last writer then."""
         place, was, now = leaf
         actor, version = record.actor, record.version
         writer: Place | None = place
         if not place.knowing or (type(was) is list and was) or (type(now) is list and now):
             writer = places.last_writer(place, was or now)
-        # Entries that this very commit took away do not count as written when their list becomes one value.
-        judged = writer is not None and writer.version != version and (writer.version > losses.base or writer.actor != actor)
-        if writer is not None and judged and not misplaced:
-            self._judge(record, losses, leaf, writer)
-        else:
+        if writer is None or misplaced or (writer.actor == actor and writer.version <= losses.base):
             place.turns = None
+        elif writer.version != version:  # it is when this commit took the entries of a list away that becomes one value
+            self._judge(record, losses, leaf, writer)
         if not place.knowing:
             places.write_first(place, actor, version, now, was, frozenset((actor,)))
             return

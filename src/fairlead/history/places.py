@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOBODY: frozenset[str] = frozenset()
-#: The writer of what nobody has written: no actor has such a name.
-UNKNOWN = "\0"
 
 
 class Place:
@@ -33,7 +31,7 @@ class Place:
         self.below: dict[Step, Place] | None = None
         #: The last change. Everybody who has changed the leaf so far knows it; while that is nobody, the rest has no meaning.
         self.knowing = NOBODY
-        self.actor = UNKNOWN
+        self.actor = ""
         self.version = 0
         self.value: Json = ABSENT
         self.before: Json = ABSENT
