@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from fairlead.audit.config import ConfigError
+from fairlead.audit.plays import Play, play, schema
 
 if TYPE_CHECKING:
     from fairlead.audit.model import Finding, Report
@@ -29,16 +30,13 @@ CRD = {{
         "group": "audit.fairlead.dev",
         "scope": "Namespaced",
         "names": {{"plural": "{plural}", "singular": "{singular}", "kind": "{kind}", "listKind": "{kind}List"}},
-        "versions": [{{
-            "name": "v1", "served": True, "storage": True, "subresources": {{"status": {{}}}},
-            "schema": {{"openAPIV3Schema": {{"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}},
-        }}],
+        "versions": [{versions}],
     }},
 }}
 OBJECT = {{"apiVersion": API_VERSION, "kind": "{kind}", "metadata": {{"name": "one", "namespace": "default"}}}}
 
 
-def {writer_name}(client, seen):
+def {writer_name}(client, seen{between}):
     """Writes as {place} does: {way}, decided from what it saw."""
 {body}
 
@@ -75,80 +73,41 @@ def _test(finding: Finding) -> str:
     writers = [name for name in finding.writers if name]
     writer = writers[0] if writers else site.controller or site.function
     rival = writers[1] if len(writers) > 1 else "another writer"
-    field = next((name for name in site.fields if name not in ("*", "conditions")), "phase")
-    listed = site.lists[0] if site.lists else ""
-    way = str(site.way)
-    values = {
-        "code": finding.code,
-        "slug": finding.slug,
-        "message": finding.message,
-        "place": site.place,
-        "writer": writer,
-        "rival": rival,
-        "kind": kind,
-        "file": f"test_{finding.code.lower()}_{kind.lower()}.py",
-        "plural": _plural(kind),
-        "singular": kind.lower(),
-        "writer_name": _name(writer, "first"),
-        "rival_name": _name(rival, "second"),
-        "way": way,
-        "test_name": f"{finding.code.lower()}_{_name(kind, 'thing')}",
+    writer_name, rival_name = _name(writer, "first"), _name(rival, "second")
+    if writer_name == rival_name:
+        rival_name += "_again"
+    found = play(finding, site, writer, rival, writer_name)
+    if found is None:
+        raise ConfigError(f"finding {finding.number} ({finding.code}) is not about a lost update: there is no interleaving to play")
+    return _TEMPLATE.format(
+        code=finding.code,
+        slug=finding.slug,
+        message=finding.message,
+        place=site.place,
+        writer=writer,
+        rival=rival,
+        kind=kind,
+        file=f"test_{finding.code.lower()}_{kind.lower()}.py",
+        plural=_plural(kind),
+        singular=kind.lower(),
+        writer_name=writer_name,
+        rival_name=rival_name,
+        way=str(site.way),
+        test_name=f"{finding.code.lower()}_{_name(kind, 'thing')}",
+        **_parts(found),
+    )
+
+
+def _parts(found: Play) -> dict[str, str]:
+    between = ", between" if "between()" in found.body else ""
+    return {
+        "body": found.body,
+        "theirs": found.theirs,
+        "checks": found.checks,
+        "call": found.call,
+        "versions": schema(found.versions),
+        "between": between,
     }
-    if values["writer_name"] == values["rival_name"]:
-        values["rival_name"] += "_again"
-    if listed:
-        values["theirs"] = f'{{"{listed}": [*seen.get("status", {{}}).get("{listed}", []), {_entry(listed, "Theirs")}]}}'
-        values["body"] = _body(way, f'{{"{listed}": [*seen.get("status", {{}}).get("{listed}", []), {_entry(listed, "Mine")}]}}')
-        values["checks"] = _check(f'{_entry(listed, "Theirs")} in status["{listed}"]', rival, listed) + _check(
-            f'{_entry(listed, "Mine")} in status["{listed}"]', writer, listed
-        )
-    elif way in ("merge-patch", "ssa"):
-        values["theirs"] = f'{{"{field}": "theirs"}}'
-        values["body"] = _body(way, f'{{"{field}": "mine"}} if "{field}" not in seen.get("status", {{}}) else {{}}')
-        values["checks"] = _check(f'status["{field}"] == "theirs"', rival, field)
-    else:
-        values["theirs"] = '{"theirs": "stored"}'
-        values["body"] = _body(way, f'{{**seen.get("status", {{}}), "{field}": "mine"}}')
-        values["checks"] = _check('status["theirs"] == "stored"', rival, "theirs") + _check(
-            f'status.get("{field}") == "mine"', writer, field
-        )
-    values["call"] = _call(finding, values["writer_name"])
-    return _TEMPLATE.format(**values)
-
-
-def _body(way: str, status: str) -> str:
-    if way == "update":
-        return f'    client.replace({{**seen, "status": {status}}}, subresource="status")\n'
-    if way == "merge-patch-locked":
-        return (
-            '    version = seen["metadata"]["resourceVersion"]\n'
-            f'    body = {{"metadata": {{"resourceVersion": version}}, "status": {status}}}\n'
-            '    client.patch(seen, body, type="merge", subresource="status")\n'
-        )
-    if way == "ssa":
-        return (
-            '    body = {"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {"name": seen["metadata"]["name"]}, '
-            f'"status": {status}}}\n'
-            '    client.patch(seen, body, type="apply", subresource="status", field_manager="first", force=True)\n'
-        )
-    return f'    client.patch(seen, {{"status": {status}}}, type="merge", subresource="status")\n'
-
-
-def _call(finding: Finding, name: str) -> str:
-    if finding.code == "FL009":
-        return (
-            f"try:\n        {name}(client, seen)\n    except Exception as problem:                # swallowed, as the "
-            f"finding says\n        print(problem)"
-        )
-    return f"{name}(client, seen)"
-
-
-def _check(condition: str, owner: str, field: str) -> str:
-    return f'    assert {condition}, "lost: {field}, written by {owner}"\n'
-
-
-def _entry(name: str, value: str) -> str:
-    return f'{{"type": "{value}", "status": "True"}}' if name == "conditions" else f'"{value.lower()}"'
 
 
 def _plural(kind: str) -> str:
