@@ -37,6 +37,10 @@ if TYPE_CHECKING:
 
 CODE = "FL009"
 SEVERITY = "error"
+_FIXES = {
+    "go": "return the error, or ask to be run again (Requeue) when it is a conflict",
+    "python": "let the exception go on, or ask to be run again (kopf.TemporaryError) when it is a conflict",
+}
 _WORDS = {
     "ignored": "drops the error of",
     "logged": "only logs the error of",
@@ -56,7 +60,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{who(site)} {words} the status write of {what(site)}: when another writer was first, this one's status is not "
             f"stored and nothing runs it again"
         )
-        out.append(finding(CODE, [site], message, "return the error, or ask to be run again (Requeue) when it is a conflict"))
+        out.append(finding(CODE, [site], message, _FIXES[site.language]))
     return out
 
 

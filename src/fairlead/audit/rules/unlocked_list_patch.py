@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 CODE = "FL003"
 SEVERITY = "error"
+_FIXES = {
+    "go": "lock the base with MergeFromWithOptimisticLock{}, apply with an own field manager, or give the list one owner",
+    "python": "write the entry through fairlead.StatusWriter, put the resourceVersion that was read into the patch, or give the list one owner",
+}
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
@@ -53,7 +57,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{who(first)} replaces {lists} of {what(first)} by a merge patch: an entry that {others[0]} adds between the "
             f"read and the patch is erased"
         )
-        fix = "lock the base with MergeFromWithOptimisticLock{}, apply with an own field manager, or give the list one owner"
+        fix = _FIXES[first.language]
         made = finding(CODE, group, message, fix, writers=[who(first), *others])
         if first.language == "go" and first.base:
             made.fixable = "safe" if all(site.error == "returned" for site in group) else "unsafe"

@@ -36,6 +36,10 @@ if TYPE_CHECKING:
 
 CODE = "FL001"
 SEVERITY = "error"
+_FIXES = {
+    "go": "patch only what changed: Status().Patch with a base copied before the change, locked by resourceVersion",
+    "python": "patch only what changed, with the resourceVersion that was read in the body, or write through fairlead.StatusWriter",
+}
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
@@ -48,6 +52,6 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{who(first)} PUTs the whole status of {what(first)}: what {rival} writes between its read and this PUT makes it a 409, "
             "or is put back where the resourceVersion was refreshed without the values"
         )
-        fix = "patch only what changed: Status().Patch with a base copied before the change, locked by resourceVersion"
+        fix = _FIXES[first.language]
         out.append(finding(CODE, group, message, fix, writers=[who(first), *others]))
     return out
