@@ -38,7 +38,7 @@ CODE = "FL003"
 SEVERITY = "error"
 _FIXES = {
     "go": "lock the base with MergeFromWithOptimisticLock{}, apply with an own field manager, or give the list one owner",
-    "python": "write the entry through fairlead.StatusWriter, put the resourceVersion that was read into the patch, or give the list one owner",
+    "python": "write through fairlead.StatusWriter, put the resourceVersion that was read into the patch, or give the list one owner",
 }
 
 
