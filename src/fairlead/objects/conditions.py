@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import Cause, Invalid
-from .tree import same
+from .tree import ABSENT, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,20 +70,25 @@ def put(
 
 def said(type: str, status: bool | None, *, reason: str, message: str = "") -> dict[str, Json]:
     """What a condition shall say, checked: the members that do not depend on what it said before."""
-    _check(type, status, reason)
-    return {"type": type, "status": _STATUSES[status], "reason": reason, "message": cut(message)}
+    if not ((status is True or status is False or status is None) and (type, reason) in _known_good):
+        _check(type, status, reason)
+    short = len(message) * 4 <= MAX_MESSAGE_BYTES
+    return {"type": type, "status": _STATUSES[status], "reason": reason, "message": message if short else cut(message)}
 
 
 def settled(before: Json, fields: dict[str, Json], now: str) -> dict[str, Json]:
     """The entry, given what stood there: its time moves only when its status does, its generation never goes back, and members
     that are not ours stay. The very same entry when it says all that already."""
     entry = before if isinstance(before, dict) else {}
-    after = {**entry, **fields}
-    if "observedGeneration" in fields:
-        after["observedGeneration"] = max(fields["observedGeneration"], _generation(entry))
-    if entry.get("status") != after["status"] or not entry.get("lastTransitionTime"):
-        after["lastTransitionTime"] = now
-    return entry if same(entry, after) else after
+    changed = {}  # what is said already stays the very value that stands there: who compares later sees so at once
+    for name, value in fields.items():
+        if name == "observedGeneration":
+            value = max(value, _generation(entry))
+        if not same(entry.get(name, ABSENT), value):
+            changed[name] = value
+    if "status" in changed or not entry.get("lastTransitionTime"):
+        changed["lastTransitionTime"] = now
+    return {**entry, **changed} if changed else entry
 
 
 def remove(conditions: list[Json], type: str) -> list[Json]:
@@ -112,15 +117,6 @@ _known_good: set[tuple[str, str]] = set()
 
 
 def _check(type: str, status: bool | None, reason: str) -> None:
-    if (status is True or status is False or status is None) and (type, reason) in _known_good:
-        return
-    _check_fully(type, status, reason)
-    if len(_known_good) >= _MOST_KNOWN:
-        _known_good.clear()
-    _known_good.add((type, reason))
-
-
-def _check_fully(type: str, status: bool | None, reason: str) -> None:
     if not isinstance(type, str) or len(type) > _MAX_NAME or _NAME.fullmatch(type) is None:
         raise _wrong(
             "type", type, type, f"a name of letters, digits, '-', '_' and '.', with an optional DNS prefix and '/', up to {_MAX_NAME}"
@@ -129,6 +125,9 @@ def _check_fully(type: str, status: bool | None, reason: str) -> None:
         raise _wrong("status", type, status, "True, False, or None for Unknown")
     if not isinstance(reason, str) or len(reason) > _MAX_REASON or _REASON.fullmatch(reason) is None:
         raise _wrong("reason", type, reason, f"one CamelCase word for machines, matching {_REASON.pattern}, up to {_MAX_REASON}")
+    if len(_known_good) >= _MOST_KNOWN:
+        _known_good.clear()
+    _known_good.add((type, reason))
 
 
 def _wrong(field: str, type: str, got: object, expected: str) -> Invalid:

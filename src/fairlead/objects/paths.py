@@ -107,7 +107,14 @@ def _keyed_index(tree: list[Json], key: Key) -> int | None:
 
 def pointer(location: Sequence[str | int]) -> str:
     """A concrete location as a JSON pointer (RFC 6901)."""
-    return "".join(["/" + (step.replace("~", "~0").replace("/", "~1") if type(step) is str else str(step)) for step in location])
+    return "".join([token(step) for step in location])
+
+
+def token(step: str | int) -> str:
+    """One step of a JSON pointer, with its slash."""
+    if type(step) is str and ("~" in step or "/" in step):
+        step = step.replace("~", "~0").replace("/", "~1")
+    return f"/{step}"
 
 
 # The text form. Bare words are text, unless they read as a number, true, false or null: then text is quoted.

@@ -19,7 +19,7 @@ from .conversation import Budget, Plan, Stale, read, write
 from .effects import Call, Conversation, Send, Wait
 from .hooks import Hooks
 from .intents import Condition, Intent, Put
-from .memory import Memory, status_of, version
+from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
 from .shapes import Shapes
 from .sharing import Lanes, write_shared
@@ -114,10 +114,11 @@ class Core:
         plan.live, plan.asked = live, asked
         shared = strategy is COMPARE and opened.subresource == STATUS
         outcome, body = yield from (write_shared(self.lanes, plan) if shared else write(plan))
+        seen = glance(outcome.raw) if outcome.raw and opened.subresource == STATUS else None
         if body is not None:
-            altered = self._learn(opened, plan.intents, body.target, outcome)
+            altered = self._learn(opened.target, plan.intents, body.target, outcome.object if seen is None else seen.object())
             outcome = outcome.but(altered=altered) if altered else outcome
-        self._remember(opened, outcome)
+        self._remember(opened, outcome, seen)
         return outcome
 
     def _told(self, opened: Open, conversation: Conversation[Outcome]) -> Conversation[Outcome]:
@@ -269,20 +270,18 @@ class Core:
 
     # -- after the answer
 
-    def _remember(self, opened: Open, outcome: Outcome) -> None:
+    def _remember(self, opened: Open, outcome: Outcome, seen: Glance | None = None) -> None:
         if outcome.kind is Kind.GONE:
             self.memory.forget(opened.target.uid)
             return
-        if outcome.raw:
-            self.memory.remember_raw(opened.target.uid, outcome.raw)
+        if seen is not None:
+            self.memory.remember_raw(opened.target.uid, outcome.raw, seen)
         else:
             self.memory.remember(outcome.object)
         opened.stage.rebase_later(outcome)
         opened.lossy = False
 
-    def _learn(self, opened: Open, intents: Sequence[Intent], sent: Json, outcome: Outcome) -> tuple[str, ...]:
-        target = opened.target
-        stored = status_of(outcome.raw) if outcome.raw and opened.subresource == STATUS else outcome.object
+    def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
         found = self.memory.learn(target.uid, intents, sent, stored, self.settings.seconds())
         for path, dropped in found:
             field = ".".join(_names(path))

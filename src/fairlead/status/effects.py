@@ -53,20 +53,19 @@ Conversation: TypeAlias = "Generator[Effect, Any, Result]"
 
 def run(conversation: Conversation[Result], transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Result:
     """Drive a conversation with a blocking transport."""
-    advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
+    value: Any = None
+    failure: Exception | None = None
     try:
         while True:
             try:
-                effect = advance()
+                effect = conversation.send(value) if failure is None else conversation.throw(failure)
             except StopIteration as stop:
                 result: Result = stop.value
                 return result
             try:
-                value = _perform(effect, transport, sleep, timeout)
+                value, failure = _perform(effect, transport, sleep, timeout), None
             except Exception as error:
-                advance = _thrown(conversation, error)
-            else:
-                advance = _sent(conversation, value)
+                failure = error
     finally:
         conversation.close()  # interrupted: those who wait for this one must hear of it now
 
@@ -94,20 +93,19 @@ async def run_async(
     conversation: Conversation[Result], transport: AsyncTransport, sleep: Callable[[float], Awaitable[object]], timeout: float | None
 ) -> Result:
     """Drive a conversation with an async transport."""
-    advance: Callable[[], Effect] = lambda: next(conversation)  # noqa: E731
+    value: Any = None
+    failure: Exception | None = None
     try:
         while True:
             try:
-                effect = advance()
+                effect = conversation.send(value) if failure is None else conversation.throw(failure)
             except StopIteration as stop:
                 result: Result = stop.value
                 return result
             try:
-                value = await _perform_async(effect, transport, sleep, timeout)
+                value, failure = await _perform_async(effect, transport, sleep, timeout), None
             except Exception as error:
-                advance = _thrown(conversation, error)
-            else:
-                advance = _sent(conversation, value)
+                failure = error
     finally:
         conversation.close()  # cancelled: those who wait for this one must hear of it now
 
@@ -142,11 +140,3 @@ async def _given(ticket: Ticket) -> None:
 def _end(waiting: asyncio.Future[None]) -> None:
     if not waiting.done():
         waiting.set_result(None)
-
-
-def _sent(conversation: Conversation[Any], value: Any) -> Callable[[], Effect]:
-    return lambda: conversation.send(value)
-
-
-def _thrown(conversation: Conversation[Any], error: Exception) -> Callable[[], Effect]:
-    return lambda: conversation.throw(error)

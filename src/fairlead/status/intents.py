@@ -179,6 +179,12 @@ def put(tree: Json, path: Path, value: Json) -> Json:
     return [*entries, put(fresh, rest, value) if rest else value]
 
 
+def put_below(tree: Json, path: Path, value: Json) -> Json:
+    """The same where every step is a member that is there, and the value is known to differ."""
+    step, rest = path[0], path[1:]
+    return {**tree, step: put_below(tree[step], rest, value) if rest else value}
+
+
 def drop(tree: Json, path: Path) -> Json:
     """The tree with nothing at the path."""
     step, rest = path[0], path[1:]

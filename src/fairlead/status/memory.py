@@ -69,9 +69,9 @@ class Memory:
         known = self._answers.get(uid)
         self._keep(uid, current, msgspec.json.encode(obj) if known is None or current > known[0] else b"")
 
-    def remember_raw(self, uid: str, raw: bytes) -> None:
-        """The same for an answer that nobody has read yet."""
-        self._keep(uid, _number(_METADATA.decode(raw).metadata.version), raw)
+    def remember_raw(self, uid: str, raw: bytes, seen: Glance) -> None:
+        """The same for an answer that was glanced at only."""
+        self._keep(uid, _number(seen.metadata.version), raw)
 
     def _keep(self, uid: str, current: int, raw: bytes) -> None:
         with self._lock:
@@ -175,24 +175,22 @@ def _number(text: str) -> int:
     return int(text) if text.isdigit() else -1
 
 
-class _Versioned(msgspec.Struct):
+class Versioned(msgspec.Struct):
+    """Of the metadata, the version."""
+
     version: str = msgspec.field(name="resourceVersion", default="")
 
 
-class _Metadata(msgspec.Struct):
-    metadata: _Versioned
+class Glance(msgspec.Struct):
+    """Of an answer, what a status write needs to know; the rest is skipped, not built."""
 
-
-class _Status(msgspec.Struct):
+    metadata: Versioned
     status: Any = ABSENT
 
+    def object(self) -> Json:
+        """An object of which nothing but the status is there."""
+        return {} if self.status is ABSENT else {"status": self.status}
 
-#: Of an answer, only what is needed: the rest is skipped, not built.
-_METADATA = msgspec.json.Decoder(_Metadata)
-_STATUS = msgspec.json.Decoder(_Status)
 
-
-def status_of(raw: bytes) -> Json:
-    """An object of which nothing but the status is read."""
-    status = _STATUS.decode(raw).status
-    return {} if status is ABSENT else {"status": status}
+#: From the bytes of an answer.
+glance = msgspec.json.Decoder(Glance).decode

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects.paths import Key, Path, index_of, pointer
+from ..objects.paths import Key, Path, index_of, token
 from ..objects.tree import ABSENT, Json
 
 if TYPE_CHECKING:
@@ -59,16 +59,16 @@ def _tests(snapshot: Json, path: Path, shapes: Shapes) -> list[tuple[str, Json]]
         if isinstance(step, str):
             if not isinstance(tree, dict) or tree.get(step) is None:
                 if isinstance(tree, dict):
-                    return [*tests, (at + pointer([step]), None)]
+                    return [*tests, (at + token(step), None)]
                 return [*tests, (at, _testable(tree))]
-            tree, at = tree[step], at + pointer([step])
+            tree, at = tree[step], at + token(step)
             continue
         index = index_of(tree, step) if isinstance(step, Key) and shapes.keys(path[:depth], tree) is not None else None
         if index is None:
             return [*tests, (at, _testable(tree))]
-        tree, at = tree[index], at + pointer([index])
+        tree, at = tree[index], at + token(index)
         if isinstance(step, Key) and depth + 1 < len(path):
-            tests += [(at + pointer([name]), value) for name, value in step.fields]
+            tests += [(at + token(name), value) for name, value in step.fields]
     return [*tests, (at, _testable(tree))]
 
 

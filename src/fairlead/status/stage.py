@@ -11,7 +11,7 @@ from ..errors import FairleadError
 from ..objects.conditions import settled
 from ..objects.paths import Key, Path, find, render
 from ..objects.tree import ABSENT, Absent, Json, same
-from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, says
+from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, put_below, says
 from .lossy import regrown
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Stage:
     """Base, staged tree, reads. Paths are from the object's root."""
 
     __slots__ = (
-        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_raises", "generation", "guards", "now", "reads",
-        "shapes", "tree",
+        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_raises", "_said", "generation", "guards", "now",
+        "reads", "shapes", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -54,6 +54,8 @@ class Stage:
         self._conditions: dict[Path, Condition] = {}
         #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
         self._confirmed: list[Intent] = []
+        #: Conditions of that sort, not yet as intents: nearly always nobody asks.
+        self._said: list[tuple[Path, str, dict[str, Json], str]] = []
         #: The conditions by type, and of which tree, path and list.
         self._by_type: tuple[Json, Path, Json, dict[str, Json]] = ABSENT, (), ABSENT, {}
 
@@ -108,15 +110,21 @@ class Stage:
 
     def set_condition(self, root: Path, type_: str, fields: dict[str, Json]) -> None:
         """Stage a condition of the list at `root`."""
-        path = (*root, Key((("type", type_),)))
         if self._may_write is not None:
-            self._may_write(path)
+            self._may_write((*root, Key((("type", type_),))))
         before = self._condition(root, type_)
         if before is not None and says(before, fields):
-            self._confirmed.append(Condition(path, fields, before["lastTransitionTime"]))
+            self._said.append((root, type_, fields, before["lastTransitionTime"]))
             return
+        path = (*root, Key((("type", type_),)))
         after = settled(before, fields, self.now())
-        self.tree = put(self.tree, path, after)
+        if before is None:
+            self.tree = put(self.tree, path, after)
+        else:
+            _, _, entries, found = self._by_type
+            entries = [after if entry is before else entry for entry in entries]
+            self.tree = put_below(self.tree, root, entries)
+            self._by_type = self.tree, root, entries, {**found, type_: after}
         self._conditions[path] = Condition(path, fields, after["lastTransitionTime"])
         self._own.add(path)
 
@@ -147,7 +155,8 @@ class Stage:
 
     def contradicted(self, newest: Json) -> list[Intent]:
         """What the session took for there already, and the newest version known has otherwise."""
-        return [intent for intent in self._confirmed if self._still_says(intent) and not holds([intent], newest)]
+        said = [Condition((*root, Key((("type", type_),))), fields, since) for root, type_, fields, since in self._said]
+        return [intent for intent in (*self._confirmed, *said) if self._still_says(intent) and not holds([intent], newest)]
 
     def _still_says(self, intent: Intent) -> bool:
         """Whether the session left it at that: nothing else was staged there afterwards."""
@@ -170,6 +179,7 @@ class Stage:
         self._raises.clear()
         self._conditions.clear()
         self._confirmed.clear()
+        self._said.clear()
 
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""

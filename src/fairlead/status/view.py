@@ -236,12 +236,16 @@ class Conditions:
 class Status(MapView):
     """The status of one object, staged. The root of the views."""
 
-    __slots__ = ()
+    __slots__ = ("_conditions",)
+
+    def __init__(self, stage: Stage, path: Path) -> None:
+        super().__init__(stage, path)
+        self._conditions = Conditions(stage, (*path, "conditions"))
 
     @property
     def conditions(self) -> Conditions:
         """Conditions by type."""
-        return Conditions(self._stage, (*self._path, "conditions"))
+        return self._conditions
 
     def entry(self, place: str, **key: Any) -> MapView:
         """The entry of a keyed list, there or not: `status.entry("workloads", kind="Job", name="a")["ready"] = True`."""
