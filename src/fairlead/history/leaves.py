@@ -112,12 +112,14 @@ def _members(before: Json, after: Json, place: Place, found: list[Leaf]) -> None
 
 def _entries(before: list[Json], after: list[Json], place: Place, found: list[Leaf]) -> None:
     if place.listed is before:
-        keys, entries = place.keys, place.entries
+        keys, entries = place.keyed
     else:
         keys = key_names(after) or ()
         entries = [place.child(key_of(entry, keys)) for entry in after] if keys else []
     if keys and len(before) == len(after) and _in_place(before, after, keys, entries, found):
-        place.listed, place.keys, place.entries = after, keys, entries
+        if place.listed is not before:
+            place.keyed = (keys, entries)
+        place.listed = after
     else:
         _paired(before, after, place, found)
 
@@ -163,24 +165,28 @@ def _paired(before: list[Json], after: list[Json], place: Place, found: list[Lea
 
 def _other_kind(before: Json, after: Json, place: Place, found: list[Leaf]) -> None:
     """Something came, went, or became a thing of another kind: both sides by their own leaves."""
-    old = dict(_placed(before, place))
-    new = dict(_placed(after, place))
-    found.extend((leaf, old.get(leaf, ABSENT), new.get(leaf, ABSENT)) for leaf in {**old, **new})
-
-
-def _placed(tree: Json, place: Place) -> Iterator[tuple[Place, Json]]:
-    if tree is ABSENT:
+    came: list[tuple[Place, Json]] = []
+    _flatten(after, place, came)
+    if before is ABSENT:
+        found += [(leaf, ABSENT, value) for leaf, value in came]
         return
-    if type(tree) is dict and tree:
+    went: list[tuple[Place, Json]] = []
+    _flatten(before, place, went)
+    old, new = dict(went), dict(came)
+    found += [(leaf, old.get(leaf, ABSENT), new.get(leaf, ABSENT)) for leaf in {**old, **new}]
+
+
+def _flatten(tree: Json, place: Place, leaves: list[tuple[Place, Json]]) -> None:
+    """Every leaf of a tree, by its place."""
+    kind = type(tree)
+    if kind is dict and tree:
         for name, member in tree.items():
-            yield from _placed(member, place.child(name))
-        return
-    names = key_names(tree) if type(tree) is list else None
-    if names is None:
-        yield place, tree
-        return
-    for entry in tree:
-        yield from _placed(entry, place.child(key_of(entry, names)))
+            _flatten(member, place.child(name), leaves)
+    elif kind is list and (names := key_names(tree)) is not None:
+        for entry in tree:
+            _flatten(entry, place.child(key_of(entry, names)), leaves)
+    elif tree is not ABSENT:
+        leaves.append((place, tree))
 
 
 def flat(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:

@@ -17,14 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 NOBODY: frozenset[str] = frozenset()
+UNKEYED: tuple[tuple[str, ...], list[Place]] = ((), [])
 
 
 class Place:
     """Where a field stands, and its last change. A plain class: its members are written over very often, and a Struct is slow at that."""
 
-    __slots__ = (
-        "actor", "before", "below", "entered", "entries", "keys", "knowing", "listed", "order", "path", "turns", "value", "version",
-    )  # fmt: skip
+    __slots__ = ("actor", "before", "below", "keyed", "knowing", "listed", "order", "path", "turns", "value", "version")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -39,11 +38,9 @@ class Place:
         self.order = 0
         #: Of a leaf that changes hands: from whom, to whom, and how often in a row between these two.
         self.turns: tuple[str, str, int] | None = None
-        #: Of a list: whether it was written entry by entry; the list as last seen, its key, and the places of its entries where they stand.
-        self.entered = False
+        #: Of a list: the list as last seen, and then its key, and the places of its entries where they stand.
         self.listed: list[Json] | None = None
-        self.keys: tuple[str, ...] = ()
-        self.entries: list[Place] = []
+        self.keyed = UNKEYED
 
     def child(self, step: Step) -> Place:
         """The place one step below, made when there is none."""
@@ -54,16 +51,6 @@ class Place:
         if found is None:
             found = below[step] = Place(self.path + (step,))
         return found
-
-    def way(self, path: Path) -> Iterator[Place]:
-        """The places on the way from here along a path, as far as there are any."""
-        place: Place | None = self
-        for step in path:
-            if place is None or place.below is None:
-                return
-            place = place.below.get(step)
-            if place is not None:
-                yield place
 
     def at(self, path: Path) -> Place | None:
         """The place at a path from here, if there is one."""
@@ -80,6 +67,11 @@ class Place:
             yield self
         for place in (self.below or {}).values():
             yield from place.written()
+
+    def is_entered(self) -> bool:
+        """Whether this is a list that was ever written entry by entry."""
+        entries = (place for step, place in (self.below or {}).items() if type(step) is Key)
+        return any(True for entry in entries for _ in entry.written())
 
     def passed_to(self, actor: str) -> None:
         """The leaf has another writer now."""
@@ -102,22 +94,21 @@ class Places:
         place.actor, place.version, place.value, place.before, place.knowing = actor, version, now, was, knowing
         self._count += 1
         place.order = self._count
-        above = self.root
-        for step, below in zip(place.path, self.root.way(place.path), strict=False):
-            if type(step) is Key:
-                above.entered = True
-            above = below
 
     def last_writer(self, place: Place, value: Json) -> Place | None:
         """Where this leaf was last changed. A list may have been one value then and entries now, or the other way round."""
-        if value and place.entered:
+        if value and place.below and place.is_entered():
             return last_written(place)
         if place.knowing:
             return place
         if all(type(step) is str for step in place.path):
             return None
-        lists = [above for above in self.root.way(place.path[:-1]) if above.knowing and above.value and type(above.value) is list]
-        return lists[-1] if lists else None
+        above, found = self.root, None
+        for step in place.path[:-1]:
+            above = above.child(step)
+            if above.knowing and above.value and type(above.value) is list:
+                found = above
+        return found
 
     def last_writer_within(self, path: Path) -> Place | None:
         """Where anything at or below the path was last changed."""
