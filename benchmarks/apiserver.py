@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import http.client
 import os
+import random
 import re
 import ssl
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -20,7 +22,7 @@ import msgspec
 from .measure import in_turns, load, save, shown, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 COLLECTION = "/apis/example.io/v1/namespaces/default/gadgets"
 CONDITION = {
@@ -190,50 +192,109 @@ def _operations(turn: int) -> list[Any]:
     ]
 
 
-def growth(counts: tuple[int, ...] = (100, 1000, 10_000)) -> list[dict[str, float]]:
-    """Create, patch, list in pages and watch with that many objects, in process, with the garbage collector as `fairlead serve`
-    sets it: seconds per operation."""
+GROWTH = (100, 1000, 10_000)
+OPERATIONS = ("create", "get", "patch", "list", "watch")
+BATCH = 50
+
+
+def growth(counts: tuple[int, ...] = GROWTH) -> list[dict[str, Any]]:
+    """One server, in process, that grows: what an operation takes when so many objects are there, with the garbage collector as
+    `fairlead serve` sets it. Medians of batches, so that one pause does not decide; the means, with every pause in them, beside."""
+    from fairlead.apiserver.embedded import EmbeddedServer
+    from fairlead.apiserver.inprocess import Transport
     from fairlead.cli.serve import calm_collector
 
     calm_collector()
-    return [_grown(count) for count in counts]
+    grown = Grown(Transport(EmbeddedServer(crds=[CRD]).machine))
+    return [grown.to(count) for count in counts]
 
 
-def _grown(count: int) -> dict[str, float]:
-    from fairlead.apiserver.embedded import EmbeddedServer
-    from fairlead.apiserver.inprocess import Transport
-    from fairlead.wire import JSON_PATCH, Request
+class Grown:
+    """A server with more and more objects."""
 
-    transport = Transport(EmbeddedServer(crds=[CRD]).machine)
-    stream = transport.open(Request(method="GET", path=COLLECTION, query=(("watch", "true"),)))
-    start = time.perf_counter()
-    for index in range(count):
-        body = msgspec.json.encode({**gadget(f"g{index:05d}"), "spec": {"size": index}})
-        assert transport.send(Request(method="POST", path=COLLECTION, body=body, content_type="application/json")).status == 201
-    created = (time.perf_counter() - start) / count
-    body = msgspec.json.encode([{"op": "add", "path": "/status", "value": {"phase": "p"}}])
-    start = time.perf_counter()
-    for index in range(0, count, max(1, count // 100)):
-        path = f"{COLLECTION}/g{index:05d}/status"
-        assert transport.send(Request(method="PATCH", path=path, body=body, content_type=JSON_PATCH)).status == 200
-    patched = (time.perf_counter() - start) / min(count, 100)
-    start, items, token = time.perf_counter(), 0, ""
-    while True:
-        query = (("limit", "500"), *((("continue", token),) if token else ()))
-        page = msgspec.json.decode(transport.send(Request(method="GET", path=COLLECTION, query=query)).body)
-        items += len(page["items"])
-        token = page["metadata"].get("continue", "")
-        if not token:
-            break
-    listed = (time.perf_counter() - start) / items
-    assert items == count
-    start = time.perf_counter()
-    events = [msgspec.json.decode(line) for line in stream.take()]
-    watched = (time.perf_counter() - start) / len(events)
-    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
-    assert len([e for e in events if e["type"] == "ADDED"]) == count
-    assert versions == sorted(versions)
-    return {"objects": count, "create": created, "patch": patched, "list": listed, "watch": watched}
+    def __init__(self, transport: Any) -> None:
+        from fairlead.wire import Request
+
+        self._transport = transport
+        self._made = self._begun = 0
+        self._chance = random.Random(7)
+        self._stream = transport.open(Request(method="GET", path=COLLECTION, query=(("watch", "true"),)))
+        self.to(BATCH)  # whatever is done only once
+
+    def to(self, count: int) -> dict[str, Any]:
+        """Make objects until there are so many, then ask: batches of operations on objects chosen at random."""
+        while self._made < count - 10 * BATCH:
+            self._create()
+        took: dict[str, list[float]] = {"create": []}
+        while self._made < count:
+            took["create"].append(_timed(self._create, min(BATCH, count - self._made)))
+        for number in range(self._begun, count):  # a first status, so that every later patch is of the same sort
+            self._patch(number)
+        self._begun = count
+        self._events()
+        for name, operation in (("get", self._get), ("patch", self._patch)):
+            took[name] = [_timed(operation, BATCH) for _ in range(20)]
+        took["list"] = [self._list() for _ in range(5)]
+        took["watch"] = [self._watch() for _ in range(20)]
+        return {"objects": count, "median": {name: statistics.median(all_) for name, all_ in took.items()},
+                "mean": {name: statistics.fmean(all_) for name, all_ in took.items()}}  # fmt: skip
+
+    def _send(self, method: str, path: str, body: Any = None, content_type: str = "", query: tuple[tuple[str, str], ...] = ()) -> Any:
+        from fairlead.wire import Request
+
+        data = b"" if body is None else msgspec.json.encode(body)
+        answer = self._transport.send(Request(method=method, path=path, body=data, content_type=content_type, query=query))
+        assert answer.status in (200, 201), answer.body
+        return answer
+
+    def _create(self) -> None:
+        self._send("POST", COLLECTION, {**gadget(f"g{self._made:05d}"), "spec": {"size": self._made}}, "application/json")
+        self._made += 1
+
+    def _any(self) -> int:
+        return self._chance.randrange(self._made)
+
+    def _get(self) -> None:
+        self._send("GET", f"{COLLECTION}/g{self._any():05d}")
+
+    def _patch(self, number: int | None = None) -> None:
+        path = f"{COLLECTION}/g{self._any() if number is None else number:05d}/status"
+        status = {"phase": f"p{self._chance.randrange(10**6)}"}
+        self._send("PATCH", path, [{"op": "add", "path": "/status", "value": status}], "application/json-patch+json")
+
+    def _list(self) -> float:
+        """Seconds per object, in pages of 500."""
+        start, items, token = time.process_time(), 0, ""
+        while True:
+            query = (("limit", "500"), *((("continue", token),) if token else ()))
+            page = self._send("GET", COLLECTION, query=query).json()
+            items += len(page["items"])
+            token = page["metadata"].get("continue", "")
+            if not token:
+                assert items == self._made
+                return (time.process_time() - start) / items
+
+    def _watch(self) -> float:
+        """Seconds per event, from the stream to a tree."""
+        self._events()
+        for _ in range(BATCH):
+            self._patch()
+        start = time.process_time()
+        events = self._events()
+        took = time.process_time() - start
+        versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
+        assert versions == sorted(versions)
+        return took / len(events)
+
+    def _events(self) -> list[Any]:
+        return [msgspec.json.decode(line) for line in self._stream.take()]
+
+
+def _timed(operation: Callable[[], None], times: int) -> float:
+    start = time.process_time()
+    for _ in range(times):
+        operation()
+    return (time.process_time() - start) / times
 
 
 def resident(pid: int) -> int:
@@ -290,14 +351,17 @@ def render() -> str:
         ["status JSON patch of it", *_compared(patch), "at least 5x"],
         ["the same in process, without HTTP", shown(each), "", "", f"{1 / each:,.0f} a second", "at least 5,000 a second"],
     ]
-    grown = [[f"{g['objects']:.0f}", *[shown(g[n]) for n in ("create", "patch", "list", "watch")]] for g in result["growth"]]
+    grown = [[f"{g['objects']:,}", *[f"{shown(g['median'][n])} ({shown(g['mean'][n])})" for n in OPERATIONS]] for g in result["growth"]]
+    first, last = result["growth"][0]["median"], result["growth"][-1]["median"]
+    grown.append([f"{GROWTH[-1]:,} / {GROWTH[0]:,}", *[f"{last[name] / first[name]:.2f}x" for name in OPERATIONS]])
     return "\n\n".join(
         [
             "## The API server",
             table(["", "embedded", "real kube-apiserver", "kmock", "real / embedded", "goal"], rows),
-            "Time per operation with that many objects, in process, with the garbage collector as `fairlead serve` sets it "
-            "(list and watch: per object; these are means, and one pause of the collector moves them):",
-            table(["objects", "create", "status patch", "list in pages", "watch"], grown),
+            "Processor time per operation when so many objects are there, in process, with the garbage collector as `fairlead serve` sets "
+            f"it: operations on objects chosen at random, medians of batches of {BATCH} (in brackets means, which hold every pause of the "
+            "collector). List: per object, in pages of 500. Watch: per event, in the order of the versions. Goal: flat.",
+            table(["objects", "create", "GET", "status patch", "list in pages", "watch"], grown),
         ]
     )
 
