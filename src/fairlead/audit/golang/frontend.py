@@ -130,7 +130,9 @@ class GoFrontend:
         if function[0] == "[" and function[1][0] == ".":
             name = function[1][2]
         self.controllers.note(walk.func, name, call, scope)
-        raw = self.writes.classify(call, scope) if name in _INTERESTING or outside.may_write(name, walk.func.file.source) else None
+        raw = None
+        if name in _INTERESTING or function[0] == "i" or outside.may_write(name, walk.func.file.source):
+            raw = self.writes.classify(call, scope)
         helper: Wrapper | None = None
         if raw is None and name in self.by_method:
             fitting = self._wrappers_of(call, name, scope)
@@ -308,7 +310,7 @@ class GoFrontend:
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
                 if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
                     position = raw.derived = self._given_kind(func, raw)
-                held = bool(func.ir[1]) and site.subject.startswith(func.ir[1] + ".")
+                held = bool(func.ir[1]) and (site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + "."))
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
@@ -396,7 +398,9 @@ class GoFrontend:
                 raw = self.raws.get(id(site))
                 position = self.wrappers[key].position
                 site.inner = raw is not None and (
-                    position in (raw.parameter, raw.derived) if position >= 0 else site.subject.startswith(func.ir[1] + ".")
+                    position in (raw.parameter, raw.derived)
+                    if position >= 0
+                    else site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + ".")
                 )
 
     def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:

@@ -23,6 +23,8 @@ _DYNAMIC = "k8s.io/client-go/dynamic"
 _VERSIONED = re.compile(r"^([A-Z][A-Za-z0-9]*?)(V\d+(?:(?:alpha|beta)\d+)?)$")
 _TYPED_GROUP = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?Interface$")
 
+API_PACKAGE = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$|(?:^|/)apis?(?:/|$)|^k8s\.io/api/|/applyconfigurations?/|/apiextensions")
+
 WRITES = {"Update", "Patch", "Create", "Delete", "DeleteAllOf", "Apply", "DeleteCollection", "UpdateStatus", "ApplyStatus", "PatchStatus"}
 
 CREATE_OR = {"CreateOrUpdate": "update", "CreateOrPatch": "merge-patch"}
@@ -146,6 +148,14 @@ def outside_field(kind: Type, name: str) -> Type:
         return ("s", ("n", kind[1], kind[2][:-4], ()))
     return None
 
+
+HANDS_ON = {
+    **dict.fromkeys(("To", "ToPtr", "Ptr", "Pointer", "FromPtr", "Deref", "FromPtrOr"), "same"),
+    **dict.fromkeys(("Filter", "Reject", "Uniq", "UniqBy", "Reverse", "Clone", "Compact", "Slice", "Sorted", "SortedFunc"), "same"),
+    **dict.fromkeys(("First", "Last", "Find", "FindOrElse", "Nth", "MinBy", "MaxBy", "Sample", "MinFunc", "MaxFunc"), "element"),
+    **dict.fromkeys(("Values",), "values"),
+    **dict.fromkeys(("Must", "Must1", "Must2"), "result"),
+}
 
 FUNCTION_RESULTS: dict[tuple[str, str], Any] = {
     (CLIENT, "New"): [CLIENT_TYPE],

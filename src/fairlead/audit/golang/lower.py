@@ -58,8 +58,19 @@ class Lowering:
                 case "function_declaration" | "method_declaration":
                     facts["funcs"].append(self.function(node))
                 case "var_declaration" | "const_declaration":
-                    self._vars(node, facts["vars"])
+                    self._values(node, facts)
         return facts
+
+    def _values(self, node: Node, facts: dict[str, Any]) -> None:
+        """Package variables. One that holds a closure is a function too, by that name."""
+        self.called = set()
+        declared: IR = []
+        self._vars(node, declared)
+        facts["vars"].extend(declared)
+        for one in declared:
+            for name, value in zip(one[1], one[3], strict=False):
+                if value[0] == "F" and self.bodies:
+                    facts["funcs"].append([name, *value[1][1:], sorted(self.called)])
 
     def _imports(self, node: Node, out: IR) -> None:
         for spec in node.named_children:
@@ -252,15 +263,10 @@ class Lowering:
     def _assignment(self, node: Node, out: IR) -> None:
         operator = node.child_by_field_name("operator")
         word = ":=" if node.type == "short_var_declaration" else self.text(operator)
-        out.append(
-            [
-                "=",
-                self.exprs(node.child_by_field_name("left")),
-                self.exprs(node.child_by_field_name("right")),
-                word,
-                node.start_point[0] + 1,
-            ]
-        )
+        right = self.exprs(node.child_by_field_name("right"))
+        # A method value counts as called: `update := r.Status().Update`.
+        self.called.update(value[2] for value in right if value[0] == "." and value[1][0] == "c")
+        out.append(["=", self.exprs(node.child_by_field_name("left")), right, word, node.start_point[0] + 1])
 
     def _step(self, node: Node, out: IR) -> None:
         out.append(["=", [self.expr(node.named_children[0])], [["n", "1"]], "+=", node.start_point[0] + 1])

@@ -179,6 +179,8 @@ class Types:
             made_of = self.underlying(kind)
             if made_of is not None and made_of[0] == "n":
                 return None, ([] if made_of == kind else [made_of]), False
+            if made_of is not None and made_of[0] == "S" and kind[3]:
+                return self._in_struct(made_of, name, self._arguments(kind))
             return self._direct(made_of, name)
         if kind[0] == "S":
             return self._in_struct(kind, name)
@@ -186,13 +188,19 @@ class Types:
             return self._in_interface(kind, name)
         return None, [], False
 
-    def _in_struct(self, kind: Type, name: str) -> tuple[tuple[str, Any] | None, list[Type], bool]:
+    def _arguments(self, kind: Type) -> dict[str, Type]:
+        """The type parameters of a generic type by name, with what this use of it puts in."""
+        assert kind is not None
+        declared = self.project.type_declaration(kind[1], kind[2])
+        return {} if declared is None else {name: given for (name, _), given in zip(declared[1][0], kind[3], strict=False)}
+
+    def _in_struct(self, kind: Type, name: str, bound: dict[str, Type] | None = None) -> tuple[tuple[str, Any] | None, list[Type], bool]:
         assert kind is not None
         file, ir = self.project.files[kind[1]], kind[2].ir
         for field_name, field_type in ir[1]:
             if field_name == name:
-                return ("field", self.of_syntax(field_type, file)), [], False
-        embedded = [self.of_syntax(one, file) for one in ir[2]]
+                return ("field", self.of_syntax(field_type, file, bound)), [], False
+        embedded = [self.of_syntax(one, file, bound) for one in ir[2]]
         for one in embedded:
             if one is not None and one[0] == "n" and one[2] == name:
                 return ("field", one), [], False

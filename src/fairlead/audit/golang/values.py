@@ -129,6 +129,9 @@ class Values:
                 return self.types.of_syntax(expr[1], scope.file, scope.tparams)
             case '"':
                 return ("b", "string")
+            case "u":
+                # What comes out of a channel; its type is kept as a list's.
+                return element(self.types.underlying(self.typeof(expr[2], scope, depth + 1))) if expr[1] == "<-" else None
         return None
 
     def _identifier(self, name: str, scope: Scope, depth: int) -> Type:
@@ -265,7 +268,7 @@ class Values:
     def _method_results(self, function: list[Any], call: list[Any], scope: Scope, depth: int) -> list[Type] | None:
         path = self.imported(function[1], scope)
         if path:
-            return known.function_results(path, function[2]) or None
+            return known.function_results(path, function[2]) or self._handed_on(path, function[2], call, scope, depth)
         if same_type_method(function[2]):
             return [self.typeof(function[1], scope, depth + 1)]
         owner = self.typeof(function[1], scope, depth + 1)
@@ -282,7 +285,31 @@ class Values:
             return None
         if member[0] == "outside":
             return known.results(member[1], function[2])
-        return self.types.results_of(member)
+        return self.types.results_of(member, self._received(member, owner))
+
+    def _handed_on(self, path: str, name: str, call: list[Any], scope: Scope, depth: int) -> list[Type] | None:
+        """Small functions of other modules whose result is their argument, an element of it, or a pointer to it."""
+        how = known.HANDS_ON.get(name) if call[2] and self.project.package_of(path) is None else None
+        if how is None:
+            return None
+        first = call[2][0]
+        if how == "result":
+            found = self.results(first, scope, depth + 1) if first[0] == "c" else []
+            return found[:1] or None
+        kind = self.typeof(first, scope, depth + 1)
+        made = element(self.types.underlying(kind)) if how == "element" else ("s", element(kind)) if how == "values" else kind
+        return [made] if made is not None else None
+
+    def _received(self, member: tuple[str, Any], owner: Type) -> dict[str, Type]:
+        """Type parameters of a generic receiver, as its own type gives them: `Store[*Gadget]`."""
+        if member[0] != "method" or owner is None or owner[0] != "n" or not owner[3]:
+            return {}
+        shape = member[1].ir[2]
+        while shape and shape[0] == "p":
+            shape = shape[1]
+        if not shape or shape[0] != "n" or shape[2] != owner[2]:
+            return {}
+        return {named[2]: given for named, given in zip(shape[3], owner[3], strict=False) if named[0] == "n"}
 
     def bind(self, callee: Func, call: list[Any], scope: Scope, depth: int = 0) -> dict[str, Type]:
         """Type parameters of a generic callee, from its type arguments or from its value arguments."""

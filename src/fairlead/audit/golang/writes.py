@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known, outside, rest
+from fairlead.audit.golang.naming import KindsNamed
 from fairlead.audit.golang.values import Patch, Scope, Values, parts, render
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
-_API_PACKAGE = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$|(?:^|/)apis?(?:/|$)|^k8s\.io/api/|/applyconfigurations?/|/apiextensions")
+_API_PACKAGE = known.API_PACKAGE
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
 _KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
 _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
@@ -60,11 +61,14 @@ class Writes:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.types = values.types
+        self.kinds_named = KindsNamed(values)
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
         function = call[1]
+        if function[0] == "i":
+            return self._method_value(call, scope) or self._plain_function(call, scope)
         if function[0] != ".":
-            return self._plain_function(call, scope) if function[0] == "i" else None
+            return None
         name, arguments = function[2], call[2]
         if self.values.imported(function[1], scope):
             return self._package_function(call, scope)
@@ -87,6 +91,16 @@ class Writes:
             return raw
         return None
 
+    def _method_value(self, call: list[Any], scope: Scope) -> Raw | None:
+        """`update := r.Status().Update`, then `update(ctx, gadget)`. Of several, a write of status counts."""
+        var = scope.find(call[1][1])
+        found: Raw | None = None
+        for value, position in var.values if var is not None else ():
+            if position == 0 and value and value[0] == "." and value[2] in known.WRITES:
+                raw = self.classify(["c", value, *call[2:]], var.home(scope) if var is not None else scope)
+                found = raw if raw is not None and (found is None or raw.target == "status") else found
+        return found
+
     # -- receivers -----------------------------------------------------------------------------------------------
 
     def _writer(self, owner: Type, name: str, receiver: list[Any], scope: Scope, arguments: list[Any]) -> str:
@@ -107,7 +121,7 @@ class Writes:
                 return ""
             return self._by_shape(name, receiver, scope, arguments) if self._foreign_client(value) else ""
         if what == "abstract" and self._like_writer(value[0], name):
-            return "status" if self._status_shape(receiver) else "client"
+            return "status" if self._status_shape(receiver) or self._for_subresource(value[0]) else "client"
         if what == "abstract" and self._like_typed(value[0]):
             return "typed"
         return ""
@@ -125,6 +139,13 @@ class Writes:
             and known.is_client_package(parameters[1][1])
             and parameters[1][2] == "Object"
         )
+
+    def _for_subresource(self, parameters: list[Type]) -> bool:
+        """The options of the last parameter are those of a subresource writer."""
+        last = parameters[-1]
+        while last is not None and last[0] == "s":
+            last = last[1]
+        return last is not None and last[0] == "n" and str(last[2]).startswith("SubResource")
 
     def _like_typed(self, parameters: list[Type]) -> bool:
         """A local interface method with the signature of a generated client: context first, the API's own options last."""
@@ -252,9 +273,10 @@ class Writes:
         raw.literal = expr[0] == "&" and expr[1][0] == "L"
         raw.kind, raw.api, raw.polymorphic = self.kind_of(kind)
         if raw.polymorphic or not raw.kind:
-            named = self._named_kind(expr, scope)
+            named = self._named_kind(expr, scope) or (self.kinds_named.of(expr, scope) if kind is None else "")
             if named:
                 raw.kind, raw.polymorphic = named, False
+                raw.api = self.kinds_named.package_of(named, scope)
         raw.parameter = self._parameter(expr, scope)
         raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
         if raw.derived < 0:
@@ -353,7 +375,9 @@ class Writes:
                 kind = self.types.of_syntax(assertion[2], scope.file, scope.tparams)
                 if self.kind_of(kind)[0]:
                     return self.kind_of(kind)[0]
-        return ""
+        # A variable of an interface type holds what was assigned to it, when that is always one kind.
+        held = {self.kind_of(self.values.typeof(value, var.home(scope)))[0] if at == 0 else "" for value, at in var.values}
+        return held.pop() if len(held) == 1 and var.parameter < 0 and not var.ranged else ""
 
     def _told_kind(self, expr: list[Any], scope: Scope, sure: bool, depth: int = 0) -> str:
         """The kind that a GroupVersionKind, or the text of one, says: through variables, constants, and names such as `GadgetGVK`."""
