@@ -28,7 +28,7 @@ def run() -> Any:
     started = time.perf_counter()
     embedded, keeping = on_embedded(writes=EMBEDDED, count=WRITERS, seed=SEED, rates=Rates())
     seconds = time.perf_counter() - started
-    wrong = problems(keeping.versions, embedded) + keeping.lost()
+    wrong = problems(keeping.versions, embedded) + keeping.lost_by(embedded)
     result = {"embedded": _told(EMBEDDED, embedded, keeping.versions, wrong, seconds)}
     with RealServer(binaries=build.ensure()) as server:
         started = time.perf_counter()

@@ -15,7 +15,7 @@ def test_nothing_is_lost_whatever_goes_wrong(seed: int) -> None:
     """The versions of the objects and the checker agree that every write is where it belongs, once."""
     run, keeping = on_embedded(writes=400, count=8, seed=seed, rates=Rates())
     assert problems(keeping.versions, run) == []
-    assert keeping.lost() == []
+    assert keeping.lost_by(run) == []
     assert min(run.faults[name] for name in ("lost", "failed", "busy", "killed")) > 0
     assert run.outcomes["rebased"] + run.outcomes["converged"] > 20, "writers must have met each other"
 

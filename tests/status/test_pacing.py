@@ -21,7 +21,7 @@ def paced(*answers: float, quickest: float = 0.004) -> Pace:
     pace, now = Pace(Tempo(quickest)), 100.0 - sum(answers)
     for took in answers:
         now += took
-        pace.answered(took, now, 0.5)
+        pace.answered(took, now, lambda: 0.5)
     return pace
 
 
@@ -48,7 +48,7 @@ def test_turns_grow_while_they_are_needed() -> None:
     assert [round(pace.refused(100.0, 0.5), 2) for _ in range(6)] == [1.0, 1.5, 2.25, 3.38, 5.06, 6.0]
     assert pace.until == pytest.approx(112.0)
     for _ in range(40):
-        pace.answered(0.004, 101.0, 0.5)
+        pace.answered(0.004, 101.0, lambda: 0.5)
     assert pace.turn == 1.0
 
 

@@ -139,11 +139,12 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
             kind = Kind.CONVERGED if so_far.rebased else Kind.UNCHANGED
             return Outcome(kind, snapshot, so_far.requests, so_far.repaired), None
         answer = yield from _send(plan, body, so_far)
+        meaning = answers.meaning(answer, body.appended)
+        if meaning is Meaning.STORED:
+            kind = Kind.REBASED if so_far.rebased else Kind.APPLIED
+            return Outcome(kind, None, so_far.requests, so_far.repaired, raw=answer.body), body
         pause = plan.budget.pause(attempt, plan.chance())
-        match answers.meaning(answer, body.appended):
-            case Meaning.STORED:
-                kind = Kind.REBASED if so_far.rebased else Kind.APPLIED
-                return Outcome(kind, None, so_far.requests, so_far.repaired, raw=answer.body), body
+        match meaning:
             case Meaning.INVALID | Meaning.REJECTED:
                 raise answers.error(answer)
             case Meaning.BUSY:
@@ -171,7 +172,7 @@ def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
     so_far.last = answer = yield Send(request(plan, body))
     if not isinstance(answer, Lost):
         now = plan.seconds()
-        plan.pace.answered(now - began, now, plan.chance())
+        plan.pace.answered(now - began, now, plan.chance)
     so_far.requests += 1
     return answer
 

@@ -11,7 +11,12 @@ A writer that writes now and then never waits.
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import msgspec
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 #: An answer is slow when it takes this many times the quickest one, and at least this long.
 SLOW = 5.0
@@ -49,11 +54,11 @@ class Pace(msgspec.Struct):
         """Whether the object is contended: the next write tests the version."""
         return now < self.until
 
-    def answered(self, took: float, now: float, chance: float) -> None:
-        """Learn from an answer to a write; `chance` in [0, 1)."""
+    def answered(self, took: float, now: float, chance: Callable[[], float]) -> None:
+        """Learn from an answer to a write; `chance` gives a number in [0, 1)."""
         self.tempo.heard(took)
-        if took > max(SHORTEST, SLOW * self.tempo.quickest):
-            self.until = now + max(GIVES_WAY, AS_LONG * took) * (0.5 + chance)
+        if took > SHORTEST and took > SLOW * self.tempo.quickest:
+            self.until = now + max(GIVES_WAY, AS_LONG * took) * (0.5 + chance())
         elif self.turn > TURN:
             self.turn = max(TURN, self.turn * SHORTER)
 

@@ -66,7 +66,7 @@ def compare(
     target = applied(intents, snapshot) if target is None else target
     if target is snapshot:
         return None
-    tests = preconditions.of_object(snapshot)
+    tests, paths = preconditions.of_object(snapshot), written(intents)
     appended: list[Path] = []
     if by_version:
         tests += preconditions.of_version(snapshot)
@@ -75,10 +75,10 @@ def compare(
         if appended and shapes.has_duplicates(snapshot):
             appended = []
         try:
-            tests += preconditions.of_paths(snapshot, [*reads, *written(intents)], appended, shapes)
+            tests += preconditions.of_paths(snapshot, [*reads, *paths], appended, shapes)
         except preconditions.Untestable:
             tests += preconditions.of_version(snapshot)
-    patch = [*tests, *operations.changes(snapshot, target, shapes)]
+    patch = [*tests, *operations.changes(snapshot, target, shapes, paths)]
     return Body(gojson.encode(patch), JSON_PATCH, target, tuple(_as_cause(path[:-1]) for path in appended))
 
 

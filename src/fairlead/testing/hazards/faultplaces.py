@@ -16,6 +16,7 @@ from fairlead.apiserver.machine import Machine
 from fairlead.apiserver.manifests import load_crds
 from fairlead.apiserver.real.proxy import Proxy
 from fairlead.errors import FairleadError
+from fairlead.history.words import explain
 from fairlead.testing.checking import Watchman
 from fairlead.testing.transport import HttpTransport
 from fairlead.wire import Answer, Request
@@ -25,6 +26,7 @@ from .place import CRD, GROUP, KIND, NAMESPACE, NEWER, Place
 
 if TYPE_CHECKING:
     from fairlead.apiserver.real.launch import RealServer
+    from fairlead.history.findings import Finding
     from fairlead.objects.tree import Json
 
 _OBJECTS = f"/apis/{NEWER}/namespaces/{NAMESPACE}/gadgets"
@@ -43,6 +45,15 @@ class Keeping(Watchman):
         super().committed(call, before, after)
         if call.kind.kind == KIND and after is not None:
             self.versions.setdefault(after.obj["metadata"]["name"], []).append(after.obj)
+
+    def lost_by(self, run: Run) -> list[str]:
+        """What the checker calls lost, but for what a writer gave up because it died: nobody was told that it is stored."""
+        return [explain(finding) for finding in self.findings() if finding.is_loss and not _died(finding, run)]
+
+
+def _died(finding: Finding, run: Run) -> bool:
+    said = json.dumps(finding.lost)
+    return finding.kind == "abandoned" and any(name == finding.object.name and f'"{mark}"' in said for name, mark in run.killed)
 
 
 def on_embedded(*, writes: int, count: int, seed: int, rates: Rates, objects: int = 3) -> tuple[Run, Keeping]:

@@ -52,6 +52,7 @@ class Run:
     """What happened."""
 
     acknowledged: list[tuple[str, str]] = field(default_factory=list)  # object, id
+    killed: set[tuple[str, str]] = field(default_factory=set)
     outcomes: Counter[str] = field(default_factory=Counter)
     faults: Counter[str] = field(default_factory=Counter)
     requests: int = 0
@@ -143,6 +144,7 @@ class _Life:
             outcome = await self._writer.mutate(self._cache[name], _marking(self._name, mark, self._chance.random()))
         except Killed:
             self._run.outcomes["killed"] += 1
+            self._run.killed.add((name, mark))
             self._born()
         except (Conflict, Unavailable) as error:
             self._run.outcomes[type(error).__name__] += 1
