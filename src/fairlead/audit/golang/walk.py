@@ -56,6 +56,7 @@ _COMPARE = (
     "IsStatusConditionPresentAndEqual",
 )
 _NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
+_ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 _AGAIN = re.compile(r"(?:Until|UntilWithContext|UntilCancelled|PollUntil\w*|JitterUntil\w*|Every|Forever|Tick)$")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
@@ -84,6 +85,8 @@ class Walk:
         self.map_ordered: set[str] = set()
         self.periodic = _runs_periodically(func)
         self.asked_again = False
+        self.results: list[Any] = func.ir[5]
+        self.endless = False
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -218,9 +221,11 @@ class Walk:
                 self.statement(part, inside)
         if one[2]:
             self.expression(one[2], inside)
+        endless, self.endless = self.endless, self.endless or not one[2]
         self.loops += 1
         self.inner(one[4], inside)
         self.loops -= 1
+        self.endless = endless
 
     def _range(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
@@ -294,11 +299,11 @@ class Walk:
         for name, kind, _ in func[5]:
             if name:
                 inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
-        asked = self.asked_again
-        results = [render_type(one[1]) for one in func[5]]
-        self.asked_again = asked or results == ["bool", "error"]
+        asked, results, endless = self.asked_again, self.results, self.endless
+        self.asked_again = asked or [render_type(one[1]) for one in func[5]] == ["bool", "error"]
+        self.results, self.endless = func[5], False
         self.inner(func[6], inside)
-        self.asked_again = asked
+        self.asked_again, self.results, self.endless = asked, results, endless
 
     def _call(self, call: list[Any], scope: Scope) -> None:
         function = call[1]
@@ -478,8 +483,22 @@ class Walk:
         if following is None or following[0] == "r":
             return "returned"
         if following[0] == "if" and _mentions(following[2], name):
-            return error_use(following, name)
+            use = error_use(following, name)
+            if use == "swallowed" and self._told_otherwise(following[3], name):
+                return "used"
+            # A loop without an end that only success leaves tries again.
+            return "used" if use == "logged" and self.endless and _leaves(following[4] or []) else use
         return "used"
+
+    def _told_otherwise(self, body: list[Any], name: str) -> bool:
+        """A bare return hands on a named error; where no error is among the results, the caller is told by the value that is."""
+        errors = [result for result in self.results if render_type(result[1]) == "error"]
+        for one in body:
+            if one[0] == "r" and not one[1] and any(result[0] == name for result in errors):
+                return True
+            if one[0] == "r" and one[1] and not errors:
+                return True
+        return False
 
 
 def _runs_periodically(func: Func) -> bool:
@@ -494,6 +513,7 @@ def _is_check(guard: str) -> bool:
         return False
     return (
         any(word in guard for word in _COMPARE)
+        or ".Status." in guard
         or "changed" in guard.lower()
         or "updated" in guard.lower()
         or "modified" in guard.lower()
@@ -508,6 +528,9 @@ def _mentions(expr: list[Any], name: str) -> bool:
 def error_use(check: list[Any], name: str) -> str:
     """What a function does with the error of a write, from the `if` that looks at it."""
     condition = render(check[2])
+    if _ONLY_ABSENT.fullmatch(condition):
+        # What is gone needs no status; what becomes of other errors is said after it.
+        return error_use(check[4][0], name) if check[4] and check[4][0][0] == "if" else "used"
     if f"{name} == nil" in condition or any(inner[0] == "=" and any(render(left) == name for left in inner[1]) for inner in check[3]):
         return "used"
     if any(

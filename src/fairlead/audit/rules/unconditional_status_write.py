@@ -39,6 +39,9 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         for site in function.sites:
             if site.target != "status" or site.guarded or site.verb == "helper":
                 continue
+            callers = [other for other in facts.sites if site.inner and other.helper_place == site.place]
+            if callers and all(other.guarded for other in callers):
+                continue
             cause = _differs(site, function)
             if cause is None:
                 continue
