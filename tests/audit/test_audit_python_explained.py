@@ -12,6 +12,8 @@ from fairlead.audit.config import Config, ConfigError
 from fairlead.audit.explain import explain
 from fairlead.audit.model import Report
 
+pytest_plugins = ["pytester"]
+
 FIXTURES = Path(__file__).parent / "fixtures" / "python"
 # Findings that tell of no lost update: a test of theirs would prove something else.
 NO_LOSS = {"FL005", "FL011", "FL012", "FL013", "FL014", "FL015"}

@@ -85,6 +85,66 @@ BODIES = {
         """,
         ("delete", "delete", "", (), ()),
     ),
+    "a method that is kept to be called later": (
+        """
+        from kubernetes import client
+
+        def remover(api: client.CoreV1Api, kind):
+            return getattr(api, f"delete_namespaced_{kind}")
+        """,
+        ("delete", "delete", "", (), ()),
+    ),
+    "a content type set for the whole client": (
+        """
+        from kubernetes import client
+
+        def report(api: client.CustomObjectsApi, name, body):
+            api.api_client.set_default_header("Content-Type", "application/json-patch+json")
+            api.patch_namespaced_custom_object_status("example.io", "v1", "default", "gadgets", name, body)
+        """,
+        ("json-patch", "status", "Gadget", (), ()),
+    ),
+    "a patch type that is the default of a parameter": (
+        """
+        from lightkube import Client
+        from lightkube.resources.core_v1 import Pod
+        from lightkube.types import PatchType
+
+        def send(client: Client, name, obj, patch_type: PatchType = PatchType.APPLY):
+            client.patch(Pod, name, obj, patch_type=patch_type)
+        """,
+        ("ssa", "spec", "Pod", (), ()),
+    ),
+    "an object as lightkube read it": (
+        """
+        from lightkube import Client
+        from lightkube.resources.core_v1 import ConfigMap
+
+        def send(client: Client, name):
+            found = client.get(ConfigMap, name)
+            found.data = {"a": "b"}
+            client.patch(ConfigMap, name, found)
+        """,
+        ("merge-patch-locked", "spec", "ConfigMap", (), ()),
+    ),
+    "pykube's HTTP client": (
+        """
+        import pykube
+
+        def send(resource):
+            resource.api.patch(**resource.api_kwargs(headers={"Content-Type": "application/apply-patch+yaml"}, subresource="status"))
+        """,
+        ("ssa", "status", "", (), ()),
+    ),
+    "a kind of which only the plural is known": (
+        """
+        from kubernetes import client
+
+        def remove(api: client.CustomObjectsApi, name):
+            api.delete_namespaced_custom_object("kubevirt.io", "v1", "default", "virtualmachineinstances", name)
+        """,
+        ("delete", "delete", "VirtualMachineInstance", (), ()),
+    ),
     "everything in a file": (
         """
         from kubernetes import client, utils
@@ -144,6 +204,26 @@ def test_what_a_function_stages_belongs_to_the_handler_that_calls_it(tmp_path: P
     sites = audit([str(tmp_path)], Config(cache=False)).facts.sites
     said = {(site.file, str(site.verb), site.kind, str(site.ownership), site.controller) for site in sites}
     assert said == {("conditions.py", "merge-patch", "", "unknown", "mark_ready"), ("operator.py", "helper", "Gadget", "own", "create")}
+
+
+def test_children_are_what_handlers_of_the_same_kind_create(tmp_path: Path) -> None:
+    """A handler's own kind, what its kind's handlers create, and what another kind's handlers have, are told apart."""
+    path = tmp_path / "operator.py"
+    path.write_text(
+        "import kopf\nfrom kr8s.objects import Deployment, new_class\n\nConfig = new_class('Config', 'example.io/v1')\n\n\n"
+        "@kopf.on.create('gadgets')\ndef create(**_):\n    Deployment({}).create()\n\n\n"
+        "@kopf.on.delete('gadgets')\ndef delete(name, **_):\n    Deployment.get(name).delete()\n"
+        "    Config.get(name).label({'a': 'b'})\n\n\n"
+        "@kopf.on.create('configs')\ndef config(name, **_):\n    Config.get(name).label({'a': 'b'})\n"
+    )
+    sites = audit([str(path)], Config(cache=False)).facts.sites
+    said = [(site.controller, site.kind, str(site.ownership)) for site in sites]
+    assert said == [
+        ("create", "Deployment", "child"),
+        ("delete", "Deployment", "child"),
+        ("delete", "Config", "foreign"),
+        ("config", "Config", "own"),
+    ]
 
 
 ERRORS = {

@@ -42,7 +42,7 @@ def write_of(call: ast.Call, name: str, names: Names, library: str) -> Write | N
     return locked(write, names)
 
 
-def raw(call: ast.Call, name: str, held: Held) -> Write | None:
+def raw(call: ast.Call, name: str, held: Held | None) -> Write | None:
     """pykube's HTTP client: obj.api.patch(**obj.api_kwargs(headers=..., subresource=...))."""
     verb = {"patch": "merge-patch", "put": "update", "post": "create", "delete": "delete"}.get(name)
     said = text(call)
@@ -50,7 +50,7 @@ def raw(call: ast.Call, name: str, held: Held) -> Write | None:
         return None
     if verb == "merge-patch":
         verb = next((way for kind, way in TYPES.items() if kind in said), verb)
-    write = Write(verb, outside(verb), held.kind, held.api, force="'force': True" in said)
+    write = Write(verb, outside(verb), held.kind if held else "", held.api if held else "", force="'force': True" in said)
     if "subresource='status'" in said:
         write.target = "status"
     return write

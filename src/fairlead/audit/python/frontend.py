@@ -149,13 +149,20 @@ def _controllers(project: Project, facts: Facts) -> None:
 
 
 def _ownership(facts: Facts) -> None:
+    """Own is the kind of the handler; a child is what handlers of the same kind create; foreign is what handlers of another kind have."""
+    created: dict[str, set[str]] = {}
+    for site in facts.sites:
+        if site.target == "create" and site.controller in facts.controllers:
+            for kind in facts.controllers[site.controller].own:
+                created.setdefault(kind, set()).add(site.kind)
     for site in facts.sites:
         if not site.kind or site.controller not in facts.controllers:
             continue
-        own = facts.controllers[site.controller].own
-        if site.kind in own:
+        controller = facts.controllers[site.controller]
+        controller.children |= {child for kind in controller.own for child in created.get(kind, set())} - controller.own - {""}
+        if site.kind in controller.own:
             site.ownership = Ownership.OWN
-        elif any(site.kind in other.own for other in facts.controllers.values()):
-            site.ownership = Ownership.CHILD if site.target in ("create", "delete") else Ownership.FOREIGN
-        elif site.target == "create":
+        elif site.kind in controller.children or site.target == "create":
             site.ownership = Ownership.CHILD
+        elif any(site.kind in other.own for other in facts.controllers.values()):
+            site.ownership = Ownership.FOREIGN

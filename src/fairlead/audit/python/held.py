@@ -109,7 +109,7 @@ def after_method(held: Held, method: str) -> Held | None:
     if held.role in ("query", "many"):
         return held.called("many") if method in _QUERY else held.called("object") if method in (*_ONE, "pop") else None
     if held.role == "api" and method.startswith(("read_", "get_", "list_")):
-        return Held(held.library, "model")
+        return Held(held.library, "model", name="read")
     if held.role in ("object", "model") and method in ("copy", "deepcopy"):
         return held
     return None
@@ -123,7 +123,7 @@ def after_attribute(held: Held, name: str) -> Held | None:
         return replace(held, part=name)
     if held.role == "class" and held.library == "lightkube" and name in ("Status", "Scale"):
         return replace(held, part=name.lower())
-    if held.role in ("query", "many") and name == "items":
+    if held.role in ("query", "many", "model") and name == "items":
         return held
     if held.role == "object" and name == "api":
         return Held(held.library, "client", held.kind, held.api)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fairlead.audit.python.expressions import Names, argument, given, text
+from fairlead.audit.python.expressions import Names, argument, given, resolve, text
 from fairlead.audit.python.writes import Write, locked, outside, part_of
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def write_of(call: ast.Call, name: str, names: Names, held: Callable[[ast.expr |
         write = Write(verb, outside(verb), body=argument(call, 2, "obj") if name == "patch" else None)
         if name == "set":
             write.target = "metadata"
-        _patch_type(call, write, what)
+        _patch_type(call, write, what, names)
     elif name in _OBJECTS and (call.args or call.keywords):
         first = argument(call, 0, "obj")
         what = held(first)
@@ -45,14 +45,24 @@ def write_of(call: ast.Call, name: str, names: Names, held: Callable[[ast.expr |
     return locked(write, names)
 
 
-def _patch_type(call: ast.Call, write: Write, what: Held | None) -> None:
+def _patch_type(call: ast.Call, write: Write, what: Held | None, names: Names) -> None:
     """A strategic merge patch is the client's default, and custom resources refuse it."""
     if write.verb != "merge-patch" or not isinstance(call.func, ast.Attribute) or call.func.attr != "patch":
         return
-    said = text(argument(call, -1, "patch_type"))
+    said = text(resolve(argument(call, -1, "patch_type"), names))
     if "JSON" in said:
         write.verb = "json-patch"
     elif "APPLY" in said:
         write.verb = "ssa"
+    elif _is_read(write.body, names):
+        write.verb = "merge-patch-locked"
     elif not said and what is not None and what.name == "generic":
         write.notes.append("strategic-default")
+
+
+def _is_read(body: ast.expr | None, names: Names) -> bool:
+    """client.patch(ConfigMap, name, found): the object as it was read carries its resourceVersion."""
+    held = resolve(body, names)
+    return (
+        isinstance(held, ast.Call) and isinstance(held.func, ast.Attribute) and held.func.attr == "get" and not isinstance(body, ast.Call)
+    )

@@ -10,18 +10,13 @@ import ast
 from typing import TYPE_CHECKING
 
 from fairlead.audit.python.expressions import AnyFunction, literal
+from fairlead.audit.python.kinds import KNOWN, in_words
 from fairlead.audit.python.module import Class, Module, dotted_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
 Found = Class | Module | tuple[Module, AnyFunction] | tuple[Module, ast.expr]
-_KNOWN = (
-    "ConfigMap", "ServiceAccount", "DaemonSet", "StatefulSet", "ReplicaSet", "CronJob", "PersistentVolume", "PersistentVolumeClaim",
-    "ClusterRole", "RoleBinding", "ClusterRoleBinding", "CustomResourceDefinition", "NetworkPolicy", "HorizontalPodAutoscaler",
-    "PodDisruptionBudget", "StorageClass", "ResourceQuota", "LimitRange", "PriorityClass", "EndpointSlice", "ReplicationController",
-    "IngressClass", "PodTemplate", "ControllerRevision", "VolumeAttachment",
-)  # fmt: skip
 
 
 class Project:
@@ -32,7 +27,7 @@ class Project:
         self._by_name: dict[str, Module | None] = {}
         self._constants: dict[str, dict[str, ast.expr]] = {}
         self.methods: set[str] = set()
-        self._spelling: dict[str, str] = {kind.lower(): kind for kind in _KNOWN}
+        self._spelling: dict[str, str] = {kind.lower(): kind for kind in KNOWN}
 
     def add(self, modules: Iterable[Module]) -> None:
         for module in modules:
@@ -54,7 +49,7 @@ class Project:
 
     def spelled(self, kind: str) -> str:
         """Gadgetgroup, from a plural, as GadgetGroup, when some source writes it so."""
-        return self._spelling.get(kind.lower(), kind) if kind else kind
+        return self._spelling.get(kind.lower()) or in_words(kind) if kind else kind
 
     def constants(self, module: Module) -> dict[str, ast.expr]:
         """Texts that a module knows by name: its own, those it imports, those of modules and classes it imports (`consts.PLURAL`)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.audit.python import bound, dynamic, lightkube, official, own
 from fairlead.audit.python.expressions import literal, text
-from fairlead.audit.python.writes import Write
+from fairlead.audit.python.writes import TYPES, Write
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,6 +28,9 @@ def writes_in(call: ast.Call, name: str, walk: Walk) -> Iterator[tuple[ast.AST, 
     if found is not None:
         yield call, found
         return
+    kept = _kept(call, walk)
+    if kept is not None:
+        yield call, kept
     for position, one in enumerate(call.args):
         if isinstance(one, ast.Attribute):
             handed = ast.Call(one, call.args[position + 1 :], call.keywords, lineno=one.lineno, col_offset=one.col_offset)
@@ -48,6 +51,8 @@ def _write(call: ast.Call, name: str, walk: Walk, handed: bool = False) -> Write
         found = _official(call, name, held, walk)
         if found is not None:
             return found
+    if held is None and "pykube" in walk.module.libraries and "api_kwargs" in text(call):
+        return bound.raw(call, name, None)
     if held is None:
         return own.writer(call, name) if "fairlead" in walk.module.libraries and "writer" in text(receiver).lower() else None
     if handed and held.role not in ("object", "client", "resource"):
@@ -94,10 +99,22 @@ def _official(call: ast.Call, name: str, held: Held | None, walk: Walk) -> Write
     if match is None or (name in walk.values.project.methods and (held is None or held.role != "api")) or _overridden(call, walk):
         return None
     write = official.write_of(call, match, walk.names, _asynchronous(call, held, walk))
+    if write is not None and walk.content_type and match.group(1) == "patch":
+        # A default header wins over what the client would choose.
+        write.verb = TYPES.get(walk.content_type, write.verb)
+        write.notes = [note for note in write.notes if note != "content-type-guessed"]
+    if write is not None and write.verb == "merge-patch" and _was_read(write.body, walk):
+        write.verb = "merge-patch-locked"
     if write is not None and write.given:
         known = {one.arg for one in walk.node.args.args + walk.node.args.kwonlyargs} if walk.node is not None else set()
         write.given = {aspect: name for aspect, name in write.given.items() if name in known}
     return write
+
+
+def _was_read(body: ast.expr | None, walk: Walk) -> bool:
+    """A model as the client read it carries its resourceVersion."""
+    held = walk.values.of(body, walk.scope) if body is not None else None
+    return held is not None and held.role == "model" and held.name == "read"
 
 
 def _asynchronous(call: ast.Call, held: Held | None, walk: Walk) -> bool:
@@ -123,6 +140,20 @@ def _function_of(held: Held, call: ast.Call, name: str, walk: Walk) -> Write | N
     return None
 
 
+def _kept(call: ast.Call, walk: Walk) -> Write | None:
+    """patch = getattr(api, f"patch_namespaced_{kind}"): a method that is kept to be called later is listed where it is taken."""
+    if text(call.func) != "getattr" or len(call.args) < 2 or id(call) in walk.called or not walk.module.official:
+        return None
+    held = walk.values.of(call.args[0], walk.scope)
+    if held is not None and held.role != "api":
+        return None
+    return official.by_prefix(_beginning(call.args[1])) if held is not None or "api" in text(call.args[0]).lower() else None
+
+
+def _beginning(node: ast.expr) -> str:
+    return next((one.value for one in ast.walk(node) if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
+
+
 def _looked_up(call: ast.Call, walk: Walk) -> Write | None:
     """getattr(api, "create_namespaced_" + kind)(...): the verb is known, the kind may be."""
     made = call.func
@@ -133,5 +164,4 @@ def _looked_up(call: ast.Call, walk: Walk) -> Write | None:
     whole = official.method(name, held, walk.module.official) if name else None
     if whole is not None:
         return official.write_of(call, whole, walk.names, _asynchronous(call, held, walk))
-    start = next((one.value for one in ast.walk(made.args[1]) if isinstance(one, ast.Constant) and isinstance(one.value, str)), "")
-    return official.by_prefix(start) if walk.module.official else None
+    return official.by_prefix(_beginning(made.args[1])) if walk.module.official else None

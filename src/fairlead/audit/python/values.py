@@ -60,6 +60,7 @@ class Values:
                 held = self.of_annotation(parameter.annotation, scope)
                 if held is not None:
                     scope.held[parameter.arg] = held
+        scope.names |= {name: value for name, value in _defaults(node).items() if name not in scope.names}
         for made in [*(self.bases(owner) if owner is not None else []), owner]:
             for name, values in made.attributes.items() if made is not None else ():
                 if len(values) == 1:
@@ -431,6 +432,16 @@ class Values:
         if outer in _MANY:
             return held.called("many") if held is not None and held.role == "object" else None
         return held if outer in _WRAPPERS or outer == "Union" else None
+
+
+def _defaults(node: AnyFunction) -> dict[str, ast.expr]:
+    """Parameters whose default is a named constant (PatchType.APPLY): what they are unless a caller says otherwise."""
+    positional = [*node.args.posonlyargs, *node.args.args]
+    pairs = [
+        *zip(reversed(positional), reversed(node.args.defaults), strict=False),
+        *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True),
+    ]
+    return {one.arg: value for one, value in pairs if isinstance(value, ast.Attribute)}
 
 
 def _abstract(made: Class) -> bool:

@@ -15,7 +15,7 @@ from fairlead.audit.python import kopf, sending
 from fairlead.audit.python.content import Staged, fields_of
 from fairlead.audit.python.errors import outcome, takes_422_for_conflict
 from fairlead.audit.python.expressions import NOW, AnyFunction, inner_first, is_list, literal, own_expressions, path_of, resolve, text
-from fairlead.audit.python.writes import Write, difference
+from fairlead.audit.python.writes import Write, difference, replaces_status
 
 if TYPE_CHECKING:
     from fairlead.audit.python.module import Class, Module
@@ -50,6 +50,8 @@ class Walk:
         self.patches = kopf.patch_names(module, node) | kopf.patch_attributes(owner)
         self.stored: dict[str, dict[str, ast.expr]] = {}
         self.awaited: set[int] = set()
+        self.called: set[int] = set()
+        self.content_type = ""
         self._blocks = 0
         self._order: list[tuple[Site, tuple[int, ...]]] = []
         self.own, self.controller = _whose(module, name)
@@ -228,6 +230,7 @@ class Walk:
         for node in ast.walk(expression):
             if isinstance(node, ast.Call):
                 found.append(node)
+                self.called.add(id(node.func))
             elif isinstance(node, _COMPREHENSIONS):
                 self.values.bind_comprehension(node, self.scope)
             elif isinstance(node, ast.NamedExpr) and isinstance(node.target, ast.Name):
@@ -242,6 +245,8 @@ class Walk:
         self.calls.append((call, self.error()))
         if self._is_read(call):
             self.events.append(Event("get", call.lineno, block=self.block, detail=text(call.func)))
+        if name == "set_default_header" and len(call.args) == 2 and literal(call.args[0], self.names).lower() == "content-type":
+            self.content_type = literal(call.args[1], self.names)
         if isinstance(call.func, ast.Attribute) and self._changes(call, name, call.func.value):
             return
         for node, write in sending.writes_in(call, name, self):
@@ -316,6 +321,8 @@ class Walk:
         )
         if not site.kind and self.own and write.target == "status" and "body" in site.subject:
             site.kind = self.own
+        if write.verb == "json-patch" and write.target == "status" and replaces_status(write.body, self.names):
+            site.notes = (*site.notes, "whole status")
         if write.verb not in ("create", "delete") and takes_422_for_conflict(self.tries):
             site.notes = (*site.notes, "422-as-conflict")
         self._base(site, write)

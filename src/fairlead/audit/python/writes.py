@@ -60,6 +60,12 @@ def part_of(body: ast.expr | None, names: Names, otherwise: str = "spec") -> str
     return otherwise
 
 
+def replaces_status(body: ast.expr | None, names: Names) -> bool:
+    """A JSON patch that puts a whole status in place of the stored one and tests nothing first."""
+    said = text(resolve(body, names))
+    return bool(re.search(r"'path': '/status'[,}]", said)) and "'op': 'test'" not in said and "'op': 'remove'" not in said
+
+
 def is_list_of_operations(node: ast.expr | None) -> bool:
     return isinstance(node, (ast.List, ast.ListComp))
 

@@ -1,7 +1,8 @@
 """FL001 whole-status-put
 
 What it does
-    Finds writes that PUT the whole object to /status: `Status().Update`, `UpdateStatus`, `replace_*_status`.
+    Finds writes that PUT the whole object to /status: `Status().Update`, `UpdateStatus`, `replace_*_status`; in Python also JSON
+    patches that put a whole `/status` in place of the stored one without a `test`.
 Why is this bad?
     A PUT asserts every field of the status as this controller last read it. When its copy is stale the server refuses with 409 and
     the whole reconcile is lost; when the resourceVersion was refreshed or cleared on the way, the fields of every other writer are
@@ -44,7 +45,7 @@ _FIXES = {
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
-    for group in by_cause([site for site in status_sites(facts) if site.way == "update"], facts):
+    for group in by_cause([site for site in status_sites(facts) if site.way == "update" or "whole status" in site.notes], facts):
         first = group[0]
         others = other_writers(facts, first)
         rival = others[0] if others else "another writer"
@@ -52,6 +53,11 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{who(first)} PUTs the whole status of {what(first)}: what {rival} writes between its read and this PUT makes it a 409, "
             "or is put back where the resourceVersion was refreshed without the values"
         )
+        if first.way != "update":
+            message = (
+                f"{who(first)} replaces the whole status of {what(first)} by a JSON patch that tests nothing: what {rival} wrote since "
+                f"the read is gone, and nobody is told"
+            )
         fix = _FIXES[first.language]
         out.append(finding(CODE, group, message, fix, writers=[who(first), *others]))
     return out
