@@ -205,12 +205,9 @@ class Controllers:
 
         A kind of the project that no setup claims belongs to the code that writes its status, and so does a kind of an API that is
         published for others to implement. Any other kind from elsewhere has its owner there. Code that is no controller and writes a
-        kind of exactly one controller writes for that controller.
+        kind of the project's controllers writes for them.
         """
-        claims: dict[str, int] = {}
-        for controller in self.by_key.values():
-            for kind in controller.own:
-                claims[kind] = claims.get(kind, 0) + 1
+        claims = {kind for controller in self.by_key.values() for kind in controller.own}
         for site, key in sites:
             if site.ownership != Ownership.UNKNOWN or str(site.target) != "status" or not site.kind:
                 continue
@@ -219,7 +216,7 @@ class Controllers:
                 # Pods, nodes, services: the cluster's own controllers report their status.
                 site.ownership = Ownership.FOREIGN
                 continue
-            if claims.get(site.kind) == 1 and not (key and self._runs(key)):
+            if site.kind in claims and not (key and self._runs(key)):
                 site.ownership = Ownership.OWN
                 continue
             if site.kind in claims or _is_command(site.package) or (set_up and set_up.own and self._near(site.api)):

@@ -30,7 +30,7 @@ _WRITER_NAME = re.compile(
     r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
 )
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
-_RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|[rR]un|[sS]tart\w*|[wW]atch\w*|\w*Loop)$")
+_RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
