@@ -252,6 +252,18 @@ LOST = [
         ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),
     ),
     Case(
+        "nothing abandoned: two threads of one actor retry in turns what was refused together",
+        start(phase="A").locks("one", 1, {"count": 1}).locks("two", 1, {"phase": "B", "size": 2}).reads("two").locks("two", 2, {"size": 2})
+        .reads("two").locks("two", 3, {"phase": "B"}),
+        (),
+    ),
+    Case(
+        "abandoned in part, and read again: the rest never came",
+        start(phase="A").locks("one", 1, {"count": 1}).locks("two", 1, {"phase": "B", "size": 2}).reads("two").locks("two", 2, {"size": 2})
+        .reads("two").locks("two", 3, {"size": 3}),
+        ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),
+    ),
+    Case(
         "abandoned whole: the retry of a PUT brings back none of it",
         start(phase="A").puts("one", 1, phase="A", count=1).puts("two", 1, phase="B").reads("two").sends_nothing_new("two", 1),
         ('LOST status.phase of gadgets default/g: two wanted "B", was refused and never tried again; it is "A".',),

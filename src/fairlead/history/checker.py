@@ -67,7 +67,7 @@ class Checker:
             for refusals in known.refused.values():
                 told: set[Path] = set()
                 for refused in reversed(refusals):
-                    if not refused.reconsidered:
+                    if refused.owed or not refused.reconsidered:
                         self._abandon(identity, known, refused, {p: v for p, v in refused.wanted.items() if p not in told})
                         told.update(refused.wanted)
                 refusals.clear()
@@ -288,10 +288,12 @@ class Checker:
             }  # fmt: skip
             if not missing:
                 continue
-            if not refused.reconsidered:
+            if not (refused.owed or refused.reconsidered):
                 left.append(refused)
-            elif any(path in meant and same(meant[path], value) for path, value in refused.wanted.items()):
-                self._abandon(identity, known, refused, missing)  # tried again, but not with all of it
+            elif refused.owed or any(path in meant and same(meant[path], value) for path, value in refused.wanted.items()):
+                # Tried again, but not with all of it. The rest may come with the next write: threads of one actor retry one by one.
+                refused.wanted, refused.owed = missing, True
+                left.append(refused)
         known.refused[actor] = left
 
     def _abandon(self, identity: Identity, known: ObjectMemory, refused: Refused, values: dict[Path, Json]) -> None:

@@ -33,6 +33,8 @@ class Refused(msgspec.Struct):
     #: Whether the actor read the object again since: then what it does next is a decision. Not so for a PUT, which says nothing
     #: about intent: who fetches and PUTs again, and leaves something out, has most likely forgotten it.
     reconsidered: bool = False
+    #: It came again with a part of what it wanted: the rest is told at the end, whatever was read meanwhile.
+    owed: bool = False
 
 
 class ObjectMemory:

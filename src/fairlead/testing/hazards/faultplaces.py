@@ -56,7 +56,9 @@ def _died(finding: Finding, run: Run) -> bool:
     return finding.kind == "abandoned" and any(name == finding.object.name and f'"{mark}"' in said for name, mark in run.killed)
 
 
-def on_embedded(*, writes: int, count: int, seed: int, rates: Rates, objects: int = 3) -> tuple[Run, Keeping]:
+def on_embedded(
+    *, writes: int, count: int, seed: int, rates: Rates, objects: int = 3, together: bool = False
+) -> tuple[Run, Keeping]:
     """In this process: who goes next is decided by a seeded chance before each request, so a seed is a run."""
     keeping = Keeping()
     machine = equip(Machine(clock=lambda: 1_767_225_600.0, recorder=keeping))
@@ -75,17 +77,17 @@ def on_embedded(*, writes: int, count: int, seed: int, rates: Rates, objects: in
 
         return send
 
-    return asyncio.run(writers(connect, names, writes=writes, count=count, seed=seed, rates=rates)), keeping
+    return asyncio.run(writers(connect, names, writes=writes, count=count, seed=seed, rates=rates, together=together)), keeping
 
 
 def on_real(
-    server: RealServer, *, writes: int, count: int, seed: int, rates: Rates, objects: int = 3
+    server: RealServer, *, writes: int, count: int, seed: int, rates: Rates, objects: int = 3, together: bool = False
 ) -> tuple[Run, dict[str, list[Json]]]:
     """Through the proxy, which loses answers and fails on request; deaths happen to the writers themselves."""
     context = server.ssl_context()
     place = Place(lambda actor: HttpTransport(server.url, token=server.token, context=context, user_agent=actor))
     serve_crd(place)
-    made = [place.make(f"faults-{seed}-{index}") for index in range(objects)]
+    made = [place.make(f"faults-{'together' if together else 'each'}-{seed}-{index}") for index in range(objects)]
     names = [obj["metadata"]["name"] for obj in made]
     watching = _Watching(HttpTransport(server.url, token=server.token, context=context), made)
     with Proxy(server.url, token=server.token, context=context) as proxy:
@@ -104,7 +106,7 @@ def on_real(
             return send
 
         only_deaths = Rates(lost=0, failed=0, busy=0, killed=rates.killed)
-        run = asyncio.run(writers(connect, names, writes=writes, count=count, seed=seed, rates=only_deaths))
+        run = asyncio.run(writers(connect, names, writes=writes, count=count, seed=seed, rates=only_deaths, together=together))
     run.faults.update(struck)
     return run, watching.versions({name: place.get(name)["metadata"]["resourceVersion"] for name in names})
 

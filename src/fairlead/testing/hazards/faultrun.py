@@ -102,13 +102,16 @@ class Troubled:
         return ""
 
 
-async def writers(connect: Callable[[str], Sending], names: list[str], *, writes: int, count: int, seed: int, rates: Rates) -> Run:
-    """`count` writers make `writes` writes among them to the named objects."""
+async def writers(
+    connect: Callable[[str], Sending], names: list[str], *, writes: int, count: int, seed: int, rates: Rates, together: bool = False
+) -> Run:
+    """`count` writers make `writes` writes among them to the named objects; together: as parts of one process, with one StatusWriter."""
     run = Run()
+    shared = _Life("operator", connect("operator"), rates, random.Random(seed), run).writer if together else None
 
     async def live(index: int) -> None:
         chance = random.Random(seed * 1000 + index)
-        life = _Life(f"writer-{index}", connect(f"writer-{index}"), rates, chance, run)
+        life = _Life(f"writer-{index}", connect(f"writer-{index}"), rates, chance, run, shared)
         for number in range(writes // count):
             await life.write(chance.choice(names), f"{index}-{number:06d}")
 
@@ -117,16 +120,18 @@ async def writers(connect: Callable[[str], Sending], names: list[str], *, writes
 
 
 class _Life:
-    """A writer that is replaced by a new one of the same name whenever it dies."""
+    """A writer that is replaced by a new one of the same name whenever it dies; where it is a part of a process, that goes on."""
 
-    def __init__(self, name: str, send: Sending, rates: Rates, chance: random.Random, run: Run) -> None:
-        self._name, self._send, self._chance, self._run = name, send, chance, run
+    def __init__(
+        self, name: str, send: Sending, rates: Rates, chance: random.Random, run: Run, shared: AsyncStatusWriter | None = None
+    ) -> None:
+        self._name, self._send, self._chance, self._run, self._shared = name, send, chance, run, shared
         self._troubled = Troubled(send, rates, chance, run)
         self._born()
 
     def _born(self) -> None:
         self._cache: dict[str, Json] = {}
-        self._writer = AsyncStatusWriter(
+        self.writer = self._shared or AsyncStatusWriter(
             self._troubled, field_manager=self._name, sleep=self._pause, budget=Budget(tries=40), chance=self._chance.random,
             now=lambda: NOW, seconds=lambda: 0.0,
         )  # fmt: skip
@@ -141,7 +146,7 @@ class _Life:
             answer = await self._send(Request(method="GET", path=f"/apis/{NEWER}/namespaces/{NAMESPACE}/gadgets/{name}"))
             self._cache[name] = answer.json()
         try:
-            outcome = await self._writer.mutate(self._cache[name], _marking(self._name, mark, self._chance.random()))
+            outcome = await self.writer.mutate(self._cache[name], _marking(self._name, mark, self._chance.random()))
         except Killed:
             self._run.outcomes["killed"] += 1
             self._run.killed.add((name, mark))
@@ -180,19 +185,19 @@ def marks(obj: Json) -> dict[str, str]:
     return found | {f"mark {entry['name']}": entry["mark"] for entry in status.get("marks") or []}
 
 
-def problems(versions: dict[str, list[Json]], run: Run) -> list[str]:
-    """Everything that should not be, in words; nothing when all is well."""
+def problems(versions: dict[str, list[Json]], run: Run, together: bool = False) -> list[str]:
+    """Everything that should not be, in words; nothing when all is well. Writers that go together may write many marks in one commit."""
     found = []
     seen: dict[str, Counter[str]] = {name: Counter() for name in versions}
     for name, history in versions.items():
         for before, after in pairwise(history):
-            found += _step(name, before, after, seen[name])
+            found += _step(name, before, after, seen[name], together)
     found += [f"{mark} was acknowledged on {name}, but no version has it" for name, mark in run.acknowledged if not seen[name][mark]]
     found += [f"{mark} was written {times} times on {name}" for name, counts in seen.items() for mark, times in counts.items() if times > 1]
     return found
 
 
-def _step(name: str, before: Json, after: Json, seen: Counter[str]) -> list[str]:
+def _step(name: str, before: Json, after: Json, seen: Counter[str], together: bool) -> list[str]:
     version = f"{name} at {after['metadata']['resourceVersion']}"
     old, new = marks(before), marks(after)
     found = [f"{version}: {place} is gone, it was {mark}" for place, mark in old.items() if place not in new]
@@ -202,7 +207,7 @@ def _step(name: str, before: Json, after: Json, seen: Counter[str]) -> list[str]
     added = [mark for mark in longer if mark not in log]
     if log and longer != [*log, *added][-LOG:]:
         found.append(f"{version}: the shared list lost something: {log} became {longer}")
-    if len(moved) + len(added) > 1:
+    if len(moved) + len(added) > 1 and not together:
         found.append(f"{version}: one commit wrote {sorted(moved)} and {added}")
     seen.update([*moved.values(), *added])
     return found
