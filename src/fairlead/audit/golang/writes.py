@@ -314,6 +314,11 @@ class Writes:
                 return -1
             if var.parameter >= 0:
                 return var.parameter
+            for beside in var.given if not var.values else ():
+                # A closure's own parameter of the very type of what stands beside the closure is most likely that.
+                other = scope.find(beside[1]) if beside[0] == "i" else None
+                if other is not None and other.parameter >= 0 and var.type is not None and other.type == var.type:
+                    return other.parameter
             for value, position in var.values:
                 found = self._parameter(value, var.home(scope), depth + 1) if position == 0 or (value and value[0] == "a") else -1
                 if found >= 0:
