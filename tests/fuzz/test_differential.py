@@ -12,7 +12,7 @@ import pytest
 from fairlead.testing.differential import canonical, cases, compare, known, servers
 from fairlead.testing.differential.conversations import Conversation, Step
 from fairlead.testing.differential.runner import Heard, Run, Server
-from fairlead.testing.differential.session import Session
+from fairlead.testing.differential.session import ONCE, Session
 from fairlead.testing.embedded import in_process
 from fairlead.wire import Answer, Request, Transport
 
@@ -162,3 +162,35 @@ def test_empty_shown_as_null_is_a_limit_of_built_in_kinds(left: str, right: str,
     """A refusal that shows null for something empty is passed over for built-in kinds, and for nothing else."""
     difference = compare.Difference(0, ".body.message", left, right, {"code": 422}, {"code": 422}, "")
     assert (known.limit(difference) is not None) is named
+
+
+def test_a_list_of_a_forgotten_version_is_a_limit() -> None:
+    """The real server compacts by its clock: 410 Expired there, the list here. Any other 410 is a difference."""
+    named = [
+        known.limit(compare.Difference(0, ".code", 200, 410, {"code": 200}, {"code": 410, "body": {"reason": reason}}, ""))
+        for reason in ("Expired", "Gone")
+    ]
+    assert [name is not None for name in named] == [True, False]
+
+
+class DefectiveOnce(Defective):
+    """The same, but only the first time."""
+
+    def send(self, request: Request, /, timeout: float | None = None) -> Answer:
+        before = self._inner
+        answer = super().send(request, timeout)
+        if b'"generation": 99' in answer.body:
+            self.send = before.send  # type: ignore[method-assign]
+        return answer
+
+
+def test_what_does_not_come_again_is_counted_apart() -> None:
+    """Held again three times without it: a second that passed on one of the two clocks, not a difference."""
+    with in_process() as sound, in_process() as inner:
+        session = Session(Server("once", DefectiveOnce(inner)), Server("sound", sound), say=lambda text: None)
+        for seed in range(1, 20):
+            session.batch(seed, kinds=3, conversations=3, length=30)
+            if session.tally.explained.get(ONCE):
+                break
+    assert session.tally.explained[ONCE] == 1
+    assert session.tally.findings == {}

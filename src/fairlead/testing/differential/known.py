@@ -17,6 +17,8 @@ def limit(difference: Difference) -> str | None:
     """The name of the limit that explains the difference, or None. Left is the embedded server, right the real one."""
     if isinstance(difference.right_answer, dict) and difference.right_answer.get("code") == 0:
         return "the real server panics and closes the connection"
+    if difference.path == ".code" and (difference.left, _reason(difference.right_answer)) == (200, "Expired"):
+        return "the real server forgets old versions every five minutes, the embedded one by their number"
     refused = _refused_feature(difference.left_answer)
     if refused:
         return refused
@@ -29,6 +31,11 @@ def limit(difference: Difference) -> str | None:
     if difference.path == ".body.message" and several and _opening(difference.left) == _opening(difference.right) != "":
         return "which of several typed errors an apply is told first is random"
     return None
+
+
+def _reason(answer: object) -> object:
+    body = answer.get("body") if isinstance(answer, dict) else None
+    return body.get("reason") if isinstance(body, dict) else None
 
 
 def _emptied(message: object) -> str:
