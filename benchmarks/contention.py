@@ -278,8 +278,9 @@ def render() -> str:
         "Writers of different conditions of one object, each writing as fast as it can, on the real kube-apiserver and on its machine. "
         "Every writer is a thread with its own connection, and has a condition in the object from the start. In the row *COMPARE, one "
         "writer* they share a StatusWriter, as the parts of one operator do, so flushes that meet go together; in all other rows nothing "
-        f"is shared, as between processes. A warm-up of {WARM_UP:.0f} s (and a quarter of a second per writer, because all start in the same "
-        f"instant), then {SECONDS:.0f} s. Requests: all that were sent in that time, also of writers that did not get through. Lost: conditions "
+        f"is shared, as between processes. A warm-up of {WARM_UP:.0f} s (and a quarter of a second per writer, because all start in the "
+        f"same instant), then {SECONDS:.0f} s. Requests: all that were sent in that time, also those of writers that did not get through. Lost: "
+        "conditions "
         "whose last acknowledged write does not stand in the end. Least: the writes of the writer that got the fewest; a rate may be one "
         "writer's alone. LOCKED and PUT back off with jitter and growing pauses. Goal: COMPARE at most 1.1 requests per write up to 16 "
         "writers, and never below the best other safe way (LOCKED, PUT, APPLY) in writes a second; writers of one process may share.",
