@@ -279,7 +279,7 @@ def render() -> str:
         "Every writer is a thread with its own connection, and has a condition in the object from the start. In the row *COMPARE, one "
         "writer* they share a StatusWriter, as the parts of one operator do, so flushes that meet go together; in all other rows nothing "
         f"is shared, as between processes. A warm-up of {WARM_UP:.0f} s (and a quarter of a second per writer, because all start in the "
-        f"same instant), then {SECONDS:.0f} s. Requests: all that were sent in that time, also those of writers that did not get through. Lost: "
+        f"same instant), then {SECONDS:.0f} s. Requests: all that were sent in that time, also in vain. Lost: "
         "conditions "
         "whose last acknowledged write does not stand in the end. Least: the writes of the writer that got the fewest; a rate may be one "
         "writer's alone. LOCKED and PUT back off with jitter and growing pauses. Goal: COMPARE at most 1.1 requests per write up to 16 "
