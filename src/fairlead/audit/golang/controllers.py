@@ -12,13 +12,15 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
 from fairlead.audit.golang.queues import Queues
-from fairlead.audit.golang.values import Scope, Values, flat, parts, render
+from fairlead.audit.golang.trees import flat, parts, render
 from fairlead.audit.model import Controller, Ownership, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fairlead.audit.golang.project import Func
+    from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.values import Values
     from fairlead.audit.golang.walk import Walk
     from fairlead.audit.golang.writes import Writes
 
@@ -64,7 +66,7 @@ class Controllers:
         kind = self.values.typeof(expr, scope)
         if kind is None or kind[0] != "n":
             return ""
-        return str(kind[2]) if self.writes.is_kind(kind) else ""
+        return str(kind[2]) if self.writes.kinds.is_kind(kind) else ""
 
     def _subjects(self, func: Func, call: list[Any], scope: Scope) -> list[str]:
         """The reconciler types that a builder chain is for: the receiver of the setup method, and what Complete is given."""

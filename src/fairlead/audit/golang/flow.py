@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.values import render
+from fairlead.audit.golang.trees import render
 
 if TYPE_CHECKING:
     from fairlead.audit.model import Site

@@ -15,8 +15,10 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
+from fairlead.audit.golang.touched import fill
+from fairlead.audit.golang.trees import render
 from fairlead.audit.golang.types import Types
-from fairlead.audit.golang.values import Patch, Scope, Values, render
+from fairlead.audit.golang.values import Values
 from fairlead.audit.golang.walk import Walk
 from fairlead.audit.golang.writes import Raw, Writes
 from fairlead.audit.model import Facts, Function, Site
@@ -24,7 +26,9 @@ from fairlead.audit.model import Facts, Function, Site
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from fairlead.audit.golang.patches import Patch
     from fairlead.audit.golang.project import Func, GoFile, Project
+    from fairlead.audit.golang.scopes import Scope
 
 _WRITER_NAME = re.compile(
     r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
@@ -81,7 +85,7 @@ class GoFrontend:
         self._resolve_patches()
         for _, walk in self.walks.values():
             for site in walk.found.values():
-                _fill(site, walk)
+                fill(site, walk)
         self._refresh_helpers()
         facts = Facts()
         self.controllers.settle([walked for walked in self.walks.values() if walked[1].found], self._functions_by_call)
@@ -140,7 +144,7 @@ class GoFrontend:
             helper = fitting[0] if fitting else None
             if helper is not None:
                 raw = self._helper_raw(helper, call, scope)
-                if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.is_kind(raw.object_type):
+                if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.kinds.is_kind(raw.object_type):
                     raw.kind, raw.polymorphic = "", True
         if raw is None or (helper is None and _decorates(self.project, walk.func, name, call)):
             return None
@@ -250,14 +254,14 @@ class GoFrontend:
             raw.polymorphic = True
         elif (
             not raw.kind
-            or (inner.kind and not raw.polymorphic and not self.writes.is_kind(raw.object_type))
+            or (inner.kind and not raw.polymorphic and not self.writes.kinds.is_kind(raw.object_type))
             or raw.object_type == ("b", "string")
         ):
             raw.kind, raw.polymorphic, raw.api = inner.kind, inner.polymorphic, inner.api
         if not raw.kind and call[1][0] == ".":
-            self.writes.kind_of_client(self.values.typeof(call[1][1], scope), raw)
+            self.writes.kinds.kind_of_client(self.values.typeof(call[1][1], scope), raw)
         if not raw.kind and raw.object_type is not None and raw.object_type[0] == "s":
-            raw.kind, raw.api, raw.polymorphic = self.writes.kind_of(raw.object_type[1])
+            raw.kind, raw.api, raw.polymorphic = self.writes.kinds.kind_of(raw.object_type[1])
         return raw
 
     def _held_raw(self, wrapper: Wrapper, call: list[Any], raw: Raw, scope: Scope) -> Raw:
@@ -328,7 +332,7 @@ class GoFrontend:
         """The parameter of the kind that the function writes: `syncStatus(ctx, gadget)` may write what it builds from constants."""
         for position, (name, kind, _) in enumerate(func.ir[4]):
             made = self.types.of_syntax(kind, func.file) if name else None
-            if made is not None and made[0] == "n" and made[2] == raw.kind and self.writes.is_kind(made):
+            if made is not None and made[0] == "n" and made[2] == raw.kind and self.writes.kinds.is_kind(made):
                 return position
         return -1
 
@@ -410,7 +414,7 @@ class GoFrontend:
             if patch.parameter >= 0:
                 out.extend(self._from_callers(func, patch.parameter, depth))
             elif patch.field:
-                out.extend(self._settled(func, self.values.field_patches(patch.field), depth + 1) if depth < 4 else [])
+                out.extend(self._settled(func, self.writes.patches.field_patches(patch.field), depth + 1) if depth < 4 else [])
             else:
                 out.append(patch)
         return out
@@ -429,7 +433,7 @@ class GoFrontend:
                 if name == func.name and position < len(call[2]):
                     callee = self.values.callee(call, scope)
                     if callee is None or callee.key == func.key:
-                        held.extend(self.values.patches(call[2][position], scope))
+                        held.extend(self.writes.patches.patches(call[2][position], scope))
 
             try:
                 Walk(self.values, caller, look).run()
@@ -498,55 +502,6 @@ def _decorates(project: Project, func: Func, name: str, call: list[Any]) -> bool
             return True
     given = [render(argument) for argument in call[2]]
     return given == [parameter[0] for parameter in func.ir[4]] and "V1" not in render(call[1])
-
-
-def _fill(site: Site, walk: Walk) -> None:
-    """Which fields of the written object the function changes, and whether only metadata."""
-    fields: list[str] = []
-    lists: list[str] = []
-    parts_changed: set[str] = set()
-    subject = site.subject
-    for event in walk.events:
-        if event.what != "mutate" or not event.path:
-            continue
-        # A closure that a helper is given changes its own parameter: that is the object too.
-        given = str(site.verb) == "helper" and site.line <= event.line <= site.end_line
-        if not (given or event.subject == subject or _same_root(event.subject, subject)):
-            continue
-        first, _, rest = event.path.partition(".")
-        parts_changed.add(first)
-        if first == "Status":
-            name = (rest.split(".")[0].split("[")[0] or "*").split("(")[0]
-            name = name[:1].lower() + name[1:]
-            if name not in fields:
-                fields.append(name)
-            if (name == "conditions" or event.detail.split("|")[0].split(" ")[0] in ("append", "list", "condition")) and name not in lists:
-                lists.append(name if event.detail.split("|")[0] != "condition" else "conditions")
-    site.fields, site.lists = tuple(fields), tuple(dict.fromkeys(lists))
-    if site.helper == "patch helper" and parts_changed and "Status" not in parts_changed and not _passed_further(site, walk):
-        site.target = "spec" if "Spec" in parts_changed else "metadata"
-    if (
-        str(site.target) == "spec"
-        and parts_changed
-        and parts_changed <= {"ObjectMeta", "Labels", "Annotations", "Finalizers", "OwnerReferences"}
-        and str(site.verb) not in ("helper", "ssa")
-    ):
-        site.target = "metadata"
-
-
-_HARMLESS = re.compile(
-    r"(?:NewHelper|NewSerialPatcher|Get|Patch|KObj|KRef|ObjectKeyFromObject|Watch|GetLabels|GetAnnotations|EnsureOwnerRef|Wrapf?|Errorf|Info|Error"
-    r"|AddAnnotations|Set|Delete|RemoveNodeTaint|SetControllerReference|SetLabels|AddFinalizer|RemoveFinalizer)$"
-)
-
-
-def _passed_further(site: Site, walk: Walk) -> bool:
-    """Whether the written object is given to functions that may change its status."""
-    return any(event.what == "passed" and event.subject == site.subject and not _HARMLESS.search(event.detail) for event in walk.events)
-
-
-def _same_root(left: str, right: str) -> bool:
-    return left.split("[")[0] == right.split("[")[0]
 
 
 __all__ = ["GoFrontend", "render"]

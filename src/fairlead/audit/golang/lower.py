@@ -16,26 +16,21 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from fairlead.audit.golang.lower_types import IR, UNKNOWN, Types
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from tree_sitter import Node
 
-IR = list[Any]
 
-_UNKNOWN: IR = ["?"]
-
-
-class Lowering:
+class Lowering(Types):
     """Lowers one parsed file. `bodies` says whether function bodies are wanted too."""
 
     def __init__(self, source: bytes, bodies: bool = True) -> None:
-        self.source = source
+        super().__init__(source)
         self.bodies = bodies
         self.called: set[str] = set()
-
-    def text(self, node: Node | None) -> str:
-        return "" if node is None else self.source[node.start_byte : node.end_byte].decode("utf-8", "replace")
 
     def file(self, root: Node) -> dict[str, Any]:
         facts: dict[str, Any] = {
@@ -84,21 +79,8 @@ class Lowering:
         for spec in node.named_children:
             if spec.type in ("type_spec", "type_alias"):
                 name = self.text(spec.child_by_field_name("name"))
-                parameters = self._type_parameters(spec.child_by_field_name("type_parameters"))
+                parameters = self.type_parameters(spec.child_by_field_name("type_parameters"))
                 out[name] = [parameters, self.type(spec.child_by_field_name("type")), spec.start_point[0] + 1, spec.type == "type_alias"]
-
-    def _type_parameters(self, node: Node | None) -> IR:
-        if node is None:
-            return []
-        out: IR = []
-        for declaration in node.named_children:
-            constraint = declaration.child_by_field_name("type")
-            bound = _UNKNOWN
-            if constraint is not None:
-                inner = constraint.named_children[0] if constraint.type == "type_constraint" and constraint.named_children else constraint
-                bound = self.type(inner)
-            out.extend([self.text(name), bound] for name in declaration.children_by_field_name("name"))
-        return out
 
     def _vars(self, node: Node, out: IR) -> None:
         for spec in node.named_children:
@@ -127,7 +109,7 @@ class Lowering:
             name,
             receiver_name,
             receiver_type,
-            self._type_parameters(node.child_by_field_name("type_parameters")),
+            self.type_parameters(node.child_by_field_name("type_parameters")),
             self.parameters(node.child_by_field_name("parameters")),
             self.results(node.child_by_field_name("result")),
             self.body(node) if self.bodies else None,
@@ -136,105 +118,9 @@ class Lowering:
             sorted(self.called),
         ]
 
-    def parameters(self, node: Node | None) -> IR:
-        """[name, type, variadic] each; an unnamed one has an empty name."""
-        if node is None:
-            return []
-        out: IR = []
-        for declared in node.named_children:
-            if declared.type not in ("parameter_declaration", "variadic_parameter_declaration"):
-                continue
-            variadic = declared.type == "variadic_parameter_declaration"
-            kind = self.type(declared.child_by_field_name("type"))
-            if variadic:
-                kind = ["[", kind]
-            names = declared.children_by_field_name("name")
-            out.extend([self.text(name), kind, variadic] for name in names) if names else out.append(["", kind, variadic])
-        return out
-
-    def results(self, node: Node | None) -> IR:
-        if node is None:
-            return []
-        if node.type == "parameter_list":
-            return self.parameters(node)
-        return [["", self.type(node), False]]
-
     def body(self, node: Node) -> IR:
         block = node.child_by_field_name("body")
         return [] if block is None else self.block(block)
-
-    # -- types ---------------------------------------------------------------------------------------------------
-
-    def type(self, node: Node | None) -> IR:
-        if node is None:
-            return _UNKNOWN
-        match node.type:
-            case "type_identifier" | "identifier":
-                return ["n", "", self.text(node), []]
-            case "qualified_type":
-                return ["n", self.text(node.child_by_field_name("package")), self.text(node.child_by_field_name("name")), []]
-            case "selector_expression":
-                return ["n", self.text(node.child_by_field_name("operand")), self.text(node.child_by_field_name("field")), []]
-            case "pointer_type":
-                return ["p", self.type(node.named_children[0])] if node.named_children else _UNKNOWN
-            case "unary_expression":
-                return ["p", self.type(node.child_by_field_name("operand"))]
-            case "slice_type" | "array_type" | "implicit_length_array_type":
-                return ["[", self.type(node.child_by_field_name("element"))]
-            case "channel_type":
-                return ["[", self.type(node.child_by_field_name("value"))]
-            case "map_type":
-                return ["m", self.type(node.child_by_field_name("key")), self.type(node.child_by_field_name("value"))]
-            case "function_type":
-                return ["f", self.parameters(node.child_by_field_name("parameters")), self.results(node.child_by_field_name("result"))]
-            case "struct_type":
-                return self._struct(node)
-            case "interface_type":
-                return self._interface(node)
-            case "generic_type":
-                base = self.type(node.child_by_field_name("type"))
-                arguments = node.child_by_field_name("type_arguments")
-                if base[0] == "n" and arguments is not None:
-                    base[3] = [self._type_argument(child) for child in arguments.named_children]
-                return base
-            case "parenthesized_type" | "type_elem" | "negated_type":
-                return self.type(node.named_children[0]) if node.named_children else _UNKNOWN
-            case _:
-                return _UNKNOWN
-
-    def _type_argument(self, node: Node) -> IR:
-        return self.type(node.named_children[0]) if node.type == "type_elem" and node.named_children else self.type(node)
-
-    def _struct(self, node: Node) -> IR:
-        fields: IR = []
-        embedded: IR = []
-        for declaration_list in node.named_children:
-            for declaration in declaration_list.named_children:
-                if declaration.type != "field_declaration":
-                    continue
-                kind = self.type(declaration.child_by_field_name("type"))
-                names = declaration.children_by_field_name("name")
-                if names:
-                    fields.extend([self.text(name), kind] for name in names)
-                else:
-                    embedded.append(kind)
-        return ["S", fields, embedded]
-
-    def _interface(self, node: Node) -> IR:
-        methods: IR = []
-        embedded: IR = []
-        for element in node.named_children:
-            if element.type == "method_elem":
-                methods.append(
-                    [
-                        self.text(element.child_by_field_name("name")),
-                        self.parameters(element.child_by_field_name("parameters")),
-                        self.results(element.child_by_field_name("result")),
-                    ]
-                )
-            elif element.type == "type_elem":
-                embedded.extend(self.type(child) for child in element.named_children)
-        return ["I", methods, embedded]
 
     # -- statements ----------------------------------------------------------------------------------------------
 
@@ -407,9 +293,9 @@ class Lowering:
 
     def expr(self, node: Node | None) -> IR:
         if node is None:
-            return _UNKNOWN
+            return UNKNOWN
         lower = _EXPRESSIONS.get(node.type)
-        return _UNKNOWN if lower is None else lower(self, node)
+        return UNKNOWN if lower is None else lower(self, node)
 
     def _identifier(self, node: Node) -> IR:
         return ["i", self.text(node)]
@@ -433,14 +319,14 @@ class Lowering:
         arguments = node.child_by_field_name("arguments")
         type_arguments = node.child_by_field_name("type_arguments")
         given = [] if arguments is None else [self._argument(child) for child in arguments.named_children if child.type != "comment"]
-        types = [] if type_arguments is None else [self._type_argument(child) for child in type_arguments.named_children]
+        types = [] if type_arguments is None else [self.type_argument(child) for child in type_arguments.named_children]
         return ["c", function, given, node.start_point[0] + 1, types, node.start_point[1] + 1, node.end_point[0] + 1]
 
     def _argument(self, node: Node) -> IR:
         if node.type in _TYPE_NODES:
             return ["T", self.type(node)]
         if node.type == "variadic_argument":
-            return ["...", self.expr(node.named_children[0])] if node.named_children else _UNKNOWN
+            return ["...", self.expr(node.named_children[0])] if node.named_children else UNKNOWN
         return self.expr(node)
 
     def _unary(self, node: Node) -> IR:
@@ -467,7 +353,7 @@ class Lowering:
     def _element(self, node: Node) -> IR:
         inner = node.named_children[0] if node.type == "literal_element" and node.named_children else node
         if inner.type == "literal_value":
-            return ["L", _UNKNOWN, self._elements(inner), inner.start_point[0] + 1]
+            return ["L", UNKNOWN, self._elements(inner), inner.start_point[0] + 1]
         return self.expr(inner)
 
     def _closure(self, node: Node) -> IR:
@@ -512,12 +398,12 @@ class Lowering:
         return ["b", self.text(node.child_by_field_name("operator")), left, right]
 
     def _parenthesized(self, node: Node) -> IR:
-        return self.expr(node.named_children[0]) if node.named_children else _UNKNOWN
+        return self.expr(node.named_children[0]) if node.named_children else UNKNOWN
 
     def _instantiation(self, node: Node) -> IR:
         base = self.expr(node.named_children[0])
-        types = [self._type_argument(child) for child in node.named_children[1:]]
-        return ["[", base, ["T", types[0] if types else _UNKNOWN]]
+        types = [self.type_argument(child) for child in node.named_children[1:]]
+        return ["[", base, ["T", types[0] if types else UNKNOWN]]
 
 
 _TYPE_NODES = {

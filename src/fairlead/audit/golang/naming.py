@@ -13,7 +13,8 @@ from fairlead.audit.golang import known
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import GoFile
-    from fairlead.audit.golang.values import Scope, Values
+    from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.values import Values
 
 _TYPES = re.compile(rb"\b(\w+)\.([A-Z]\w+)")
 _PARTS = (b"List", b"Status", b"Spec", b"Options")

@@ -12,7 +12,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
-from fairlead.audit.golang.values import render
+from fairlead.audit.golang.trees import render
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.types import Type

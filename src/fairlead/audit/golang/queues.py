@@ -12,12 +12,14 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
-from fairlead.audit.golang.values import Scope, Values, parts
+from fairlead.audit.golang.trees import parts
 from fairlead.audit.golang.walk import Walk
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func
+    from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
+    from fairlead.audit.golang.values import Values
     from fairlead.audit.golang.writes import Writes
 
 _HANDED = {"ReconcileKind", "FinalizeKind", "ObserveKind", "Reconcile"}
@@ -63,7 +65,7 @@ class Queues:
     def _handed(self, func: Func) -> str:
         for _, kind, _ in func.ir[4][1:2]:
             made = self.values.types.of_syntax(kind, func.file)
-            return self.writes.kind_of(made)[0] if self.writes.is_kind(made) else ""
+            return self.writes.kinds.kind_of(made)[0] if self.writes.kinds.is_kind(made) else ""
         return ""
 
     def _keys(self, func: Func) -> set[int]:
@@ -104,11 +106,11 @@ class Queues:
     def _object(self, name: str, call: list[Any], scope: Scope) -> str:
         results = self.values.results(call, scope)
         made: Type = results[0] if results else None
-        if made is not None and self.writes.is_kind(made) and not known.role(made):
-            return self.writes.kind_of(made)[0]
+        if made is not None and self.writes.kinds.is_kind(made) and not known.role(made):
+            return self.writes.kinds.kind_of(made)[0]
         given = self.values.typeof(call[2][2], scope) if name == "Get" and len(call[2]) >= 3 else None
-        if given is not None and self.writes.is_kind(given) and not str(given[2]).endswith("Options"):
-            return self.writes.kind_of(given)[0]
+        if given is not None and self.writes.kinds.is_kind(given) and not str(given[2]).endswith("Options"):
+            return self.writes.kinds.kind_of(given)[0]
         return ""
 
     def _from_key(self, expr: list[Any], scope: Scope, keys: set[int], depth: int = 0) -> bool:

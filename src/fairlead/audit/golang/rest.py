@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairlead.audit.golang.values import Scope
+    from fairlead.audit.golang.scopes import Scope
 
 SENDS = {"Do", "DoRaw"}
 _OPENS = {"Put": "update", "Post": "create", "Delete": "delete", "Patch": "merge-patch"}

@@ -1,90 +1,23 @@
-"""What a variable holds: scopes, the types of expressions, and where a patch was built.
+"""What an expression is: its type, the function it calls, the texts it is made of.
 
-Called by `walk` while it follows a function, so a scope knows what was assigned so far, in source order. `typeof` answers what an
-expression is; `patches` answers what a patch argument may be, through variables, fields, parameters, closures and functions that return
-one.
+Called by `walk` while it follows a function, so a scope knows what was assigned so far, in source order. Where a patch was built is asked
+of `patches`.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
+from fairlead.audit.golang.project import Func
+from fairlead.audit.golang.scopes import Scope
+from fairlead.audit.golang.trees import flat, parts, type_name
 from fairlead.audit.golang.types import Type, Types, element, same_type_method
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from fairlead.audit.golang.project import Func, GoFile
+    from fairlead.audit.golang.project import GoFile
 
 _DEPTH = 8
-
-
-@dataclass(slots=True)
-class Var:
-    """A variable and what was assigned to it. `parameter` is its position, or -1."""
-
-    name: str
-    type: Type = None
-    values: list[tuple[list[Any], int]] = field(default_factory=list)
-    parameter: int = -1
-    depth: int = 0
-    ranged: bool = False
-    filled: list[list[Any]] = field(default_factory=list)
-    scope: Scope | None = None
-    first: tuple[list[Any], int] | None = None
-    kinds: list[list[Any]] = field(default_factory=list)
-    given: list[list[Any]] = field(default_factory=list)
-    origin: Scope | None = None
-
-    def home(self, fallback: Scope) -> Scope:
-        """Where its values are to be read: outside of its own scope where it hides what it was made from, `x := x.DeepCopy()`."""
-        return self.origin or self.scope or fallback
-
-
-class Scope:
-    """Variables in sight. A closure's scope has the enclosing one as parent."""
-
-    __slots__ = ("depth", "file", "func", "parent", "tparams", "variables")
-
-    def __init__(self, func: Func, parent: Scope | None, tparams: dict[str, Type]) -> None:
-        self.func = func
-        self.file: GoFile = func.file
-        self.parent = parent
-        self.variables: dict[str, Var] = {}
-        self.tparams = tparams
-        self.depth: int = 0 if parent is None else parent.depth + 1
-
-    def find(self, name: str) -> Var | None:
-        scope: Scope | None = self
-        while scope is not None:
-            found = scope.variables.get(name)
-            if found is not None:
-                return found
-            scope = scope.parent
-        return None
-
-    def declare(self, name: str, kind: Type = None, parameter: int = -1) -> Var:
-        made = Var(name, kind, parameter=parameter, depth=self.depth, scope=self)
-        if name and name != "_":
-            self.variables[name] = made
-        return made
-
-
-@dataclass(frozen=True, slots=True)
-class Patch:
-    """One thing a patch argument may be. `parameter` and `field` stand for what only callers or other functions know."""
-
-    verb: str = ""
-    base: str = ""
-    force: bool = False
-    source: str = ""
-    parameter: int = -1
-    field: str = ""
-    line: int = 0
-    same: bool = False
-    subject: str = ""
 
 
 class Values:
@@ -93,8 +26,6 @@ class Values:
     def __init__(self, types: Types) -> None:
         self.types = types
         self.project = types.project
-        self._fields: dict[str, list[tuple[list[Any], Func]]] | None = None
-        self._returning: set[int] = set()
 
     # -- types ---------------------------------------------------------------------------------------------------
 
@@ -164,8 +95,6 @@ class Values:
         if declaration[2] is not None:
             return self.types.of_syntax(declaration[2], file)
         if position < len(declaration[3]):
-            from fairlead.audit.golang.project import Func
-
             holder = Func(file, ["", "", None, [], [], [], [], declaration[4], declaration[4]])
             return self.typeof(declaration[3][position], Scope(holder, None, {}), depth + 1)
         return None
@@ -361,81 +290,12 @@ class Values:
             return self.callee(["c", value, [], 0, [], 0, 0], var.home(scope), depth + 1)
         return None
 
-    # -- patches -------------------------------------------------------------------------------------------------
-
-    def patches(self, expr: list[Any], scope: Scope, depth: int = 0, position: int = 0) -> list[Patch]:
-        """Everything a patch argument may be. `position` is the patch's place among the results of a call."""
-        if depth > _DEPTH or not expr:
-            return []
-        match expr[0]:
-            case "i":
-                return self._held_patches(expr[1], scope, depth)
-            case ".":
-                return self._member_patches(expr, scope, depth)
-            case "c":
-                return self._made_patches(expr, scope, depth, position)
-            case "&" | "*" | "a":
-                return self.patches(expr[1], scope, depth + 1)
-            case "L":
-                return self._literal_patch(expr, scope)
-        return []
-
-    def _held_patches(self, name: str, scope: Scope, depth: int) -> list[Patch]:
-        var = scope.find(name)
-        if var is None:
-            found = self.project.value(scope.file.package, name)
-            return [] if found is None else self._package_patches(found, depth)
-        out: list[Patch] = []
-        for value, position in var.values:
-            if position == 0 or (value and value[0] == "c"):
-                out.extend(self.patches(value, var.home(scope), depth + 1, position))
-        if not out and var.parameter >= 0:
-            return [Patch(parameter=var.parameter)]
-        return out
-
-    def _package_patches(self, found: tuple[GoFile, list[Any], int], depth: int) -> list[Patch]:
-        from fairlead.audit.golang.project import Func
-
-        file, declaration, position = found
-        if position >= len(declaration[3]):
-            return []
-        holder = Func(file, ["", "", None, [], [], [], [], declaration[4], declaration[4]])
-        return self.patches(declaration[3][position], Scope(holder, None, {}), depth + 1)
-
-    def _member_patches(self, expr: list[Any], scope: Scope, depth: int) -> list[Patch]:
-        path = self.imported(expr[1], scope)
-        if path:
-            if known.is_client_package(path):
-                if expr[2] == "Apply":
-                    return [Patch("ssa", source="client.Apply", line=expr[3])]
-                if expr[2] in ("Merge", "StrategicMerge"):
-                    return [Patch("merge-patch", source="client." + expr[2], line=expr[3])]
-            if path.endswith("apimachinery/pkg/types") and expr[2].endswith("PatchType"):
-                return [Patch(self.verb_of_type(expr[2], ["?"], scope), source="types." + expr[2], line=expr[3])]
-            found = self.project.value(path, expr[2])
-            return [] if found is None else self._package_patches(found, depth)
-        return [Patch(field=expr[2])]
-
-    def field_patches(self, name: str, depth: int = 0) -> list[Patch]:
-        """What is assigned to a struct field of that name, anywhere in the functions that were lowered."""
-        if depth > 3:
-            return []
-        if self._fields is None:
-            self._fields = _assigned_fields(self.project.lowered())
-        out: list[Patch] = []
-        for value, func in self._fields.get(name, ()):
-            scope = self.quick_scope(func)
-            for patch in self.patches(value, scope, depth + 1):
-                if patch.field and patch.field != name:
-                    out.extend(self.field_patches(patch.field, depth + 1))
-                elif not patch.field:
-                    out.append(patch)
-        return out
+    # -- scopes of whole functions ---------------------------------------------------------------------------------
 
     def quick_scope(self, func: Func) -> Scope:
         """A scope with the parameters of a function and every assignment in it, whatever the order."""
         scope = self.entry_scope(func)
-        for statement in _flat(func.body):
+        for statement in flat(func.body):
             if statement[0] == "=" and len(statement[1]) == len(statement[2]):
                 for left, right in zip(statement[1], statement[2], strict=True):
                     if left[0] == "i":
@@ -459,111 +319,10 @@ class Values:
                 scope.declare(name, self.types.of_syntax(kind, func.file, bound))
         return scope
 
-    def _made_patches(self, call: list[Any], scope: Scope, depth: int, position: int = 0) -> list[Patch]:
-        function = call[1]
-        name = function[2] if function[0] == "." else function[1] if function[0] == "i" else ""
-        path = self.imported(function[1], scope) if function[0] == "." else ""
-        if path and known.is_client_package(path):
-            return self._client_patch(name, call, scope)
-        if name in ("MergeFrom", "MergeFromWithOptions", "RawPatch", "StrategicMergeFrom") and function[0] == "i" and self._dotted(scope):
-            return self._client_patch(name, call, scope)
-        callee = self.callee(call, scope)
-        if callee is None:
-            return []
-        return self._returned_patches(callee, call, scope, depth, position)
-
-    def _dotted(self, scope: Scope) -> bool:
-        return any(alias == "." and known.is_client_package(path) for alias, path in self.project.imports(scope.file).items())
-
-    def _client_patch(self, name: str, call: list[Any], scope: Scope) -> list[Patch]:
-        place = f"{scope.file.path}:{call[3]}"
-        arguments = call[2]
-        if name in ("MergeFrom", "StrategicMergeFrom", "MergeFromWithOptions"):
-            locked = any(self.mentions(argument, "MergeFromWithOptimisticLock", scope) for argument in arguments[1:])
-            same, subject = self._base_object(arguments[0], scope) if arguments else (False, "")
-            return [
-                Patch(
-                    "merge-patch-locked" if locked else "merge-patch",
-                    place,
-                    source="client." + name,
-                    line=call[3],
-                    same=same,
-                    subject=subject,
-                )
-            ]
-        if name in ("RawPatch", "ConstantPatch") and arguments:
-            kind = render(arguments[0])
-            data = arguments[1] if len(arguments) > 1 else ["?"]
-            return [Patch(self.verb_of_type(kind, data, scope), place, source="client." + name, line=call[3])]
-        return []
-
-    def _base_object(self, expr: list[Any], scope: Scope) -> tuple[bool, str]:
-        """Whether the base is the object itself and no copy of it, and the name of what was copied."""
-        while expr and expr[0] in ("&", "*", "a"):
-            expr = expr[1]
-        if expr and expr[0] == "c" and expr[1][0] == "." and same_type_method(expr[1][2]):
-            return False, render(expr[1][1])
-        if expr and expr[0] == "i":
-            var = scope.find(expr[1])
-            if var is not None and var.values:
-                value, position = var.values[-1]
-                while value and value[0] in ("a", "&", "*"):
-                    value = value[1]
-                if value and value[0] == "c":
-                    function = value[1]
-                    if function[0] == "." and same_type_method(function[2]) and position == 0:
-                        return False, render(function[1])
-                    return True, expr[1]
-                if value and value[0] == "L" and position == 0:
-                    return True, expr[1]
-        return True, render(expr)
-
-    def verb_of_type(self, kind: str, data: list[Any], scope: Scope) -> str:
-        if "JSONPatch" in kind:
-            return "json-patch"
-        if "Apply" in kind:
-            return "ssa"
-        versioned = any("resourceVersion" in text for text in self.strings(data, scope))
-        return "merge-patch-locked" if versioned else "merge-patch"
-
-    def _literal_patch(self, expr: list[Any], scope: Scope) -> list[Patch]:
-        """A value of the project's own patch type: its `Type` method says what it is."""
-        kind = self.types.of_syntax(expr[1], scope.file, scope.tparams)
-        said = self.types.member(kind, "Type")
-        if said is None or said[0] != "method":
-            return []
-        full = self.with_body(said[1])
-        for statement in _flat(full.body):
-            if statement[0] == "r" and statement[1] and "Type" in render(statement[1][0]):
-                place = f"{scope.file.path}:{expr[3]}"
-                verb = self.verb_of_type(render(statement[1][0]), expr, scope)
-                return [Patch(verb, place, source="own patch type", line=expr[3])]
-        return []
-
     def with_body(self, func: Func) -> Func:
         """The same function with its body lowered."""
         self.project.facts(func.file, True)
         return next((one for one in func.file.funcs if one.key == func.key), func)
-
-    def _returned_patches(self, callee: Func, call: list[Any], scope: Scope, depth: int, position: int = 0) -> list[Patch]:
-        """What a function of the project that returns a patch returns. Its parameters are looked up at this call."""
-        if id(callee) in self._returning or depth > 4:
-            return []
-        self._returning.add(id(callee))
-        try:
-            full = self.with_body(callee)
-            inner = self.quick_scope(full)
-            out: list[Patch] = []
-            for statement in _flat(full.body):
-                if statement[0] == "r" and statement[1]:
-                    for patch in self.patches(statement[1][min(position, len(statement[1]) - 1)], inner, depth + 1):
-                        if patch.parameter >= 0 and patch.parameter < len(call[2]):
-                            out.extend(self.patches(call[2][patch.parameter], scope, depth + 1))
-                        else:
-                            out.append(patch)
-            return out
-        finally:
-            self._returning.discard(id(callee))
 
     # -- small questions -----------------------------------------------------------------------------------------
 
@@ -571,8 +330,8 @@ class Values:
         """Whether a name occurs in an expression, or in what its variables hold."""
         if depth > _DEPTH or not expr:
             return False
-        for part in _parts(expr):
-            if part[0] == "L" and _type_name(part[1]) == name:
+        for part in parts(expr):
+            if part[0] == "L" and type_name(part[1]) == name:
                 return True
             if part[0] == "." and part[2] == name:
                 return True
@@ -595,7 +354,7 @@ class Values:
         if depth > 4 or not expr:
             return []
         out: list[str] = []
-        for part in _parts(expr):
+        for part in parts(expr):
             if part[0] == '"':
                 out.append(part[1])
             elif part[0] == "L":
@@ -617,135 +376,7 @@ class Values:
                 if callee is not None:
                     full = self.with_body(callee)
                     inner = self.entry_scope(full)
-                    for statement in _flat(full.body):
+                    for statement in flat(full.body):
                         for value in statement[2] if statement[0] == "=" else statement[1] if statement[0] == "r" else ():
                             out.extend(self.strings(value, inner, depth + 2))
         return out
-
-
-def _type_name(kind: list[Any]) -> str:
-    while kind and kind[0] in ("p", "["):
-        kind = kind[1]
-    return str(kind[2]) if kind and kind[0] == "n" else ""
-
-
-render_type = _type_name
-
-
-def render(expr: list[Any] | None) -> str:
-    """The expression as a path: `r.scope.Cluster`, without & and *. Not Go text; a name to compare by."""
-    if not expr:
-        return ""
-    match expr[0]:
-        case "i":
-            return str(expr[1])
-        case ".":
-            return f"{render(expr[1])}.{expr[2]}"
-        case "&" | "*" | "s" | "...":
-            return render(expr[1])
-        case "a":
-            return render(expr[1])
-        case "[":
-            return f"{render(expr[1])}[{render(expr[2])}]"
-        case "c":
-            return f"{render(expr[1])}({','.join(render(argument) for argument in expr[2])})"
-        case '"':
-            return f'"{expr[1]}"'
-        case "n":
-            return str(expr[1])
-        case "L":
-            return _type_name(expr[1]) + "{}"
-        case "T":
-            return _type_name(expr[1])
-        case "b":
-            return f"{render(expr[2])} {expr[1]} {render(expr[3])}"
-        case "u":
-            return f"{expr[1]}{render(expr[2])}"
-    return "?"
-
-
-def _parts(expr: list[Any]) -> Iterator[list[Any]]:
-    """An expression and everything in it, closures left out."""
-    stack = [expr]
-    while stack:
-        one = stack.pop()
-        if not one:
-            continue
-        yield one
-        match one[0]:
-            case "." | "&" | "*" | "s" | "a" | "...":
-                stack.append(one[1])
-            case "c":
-                stack.append(one[1])
-                stack.extend(one[2])
-            case "L":
-                stack.extend(value for _, value in one[2])
-            case "[":
-                stack.extend((one[1], one[2]))
-            case "b":
-                stack.extend((one[2], one[3]))
-            case "u":
-                stack.append(one[2])
-
-
-parts = _parts
-
-
-def _flat(statements: list[Any]) -> Iterator[list[Any]]:
-    """Every statement, nested ones too, closures left out."""
-    for one in statements:
-        if not one:
-            continue
-        yield one
-        match one[0]:
-            case "if":
-                if one[1]:
-                    yield from _flat([one[1]])
-                yield from _flat(one[3])
-                yield from _flat(one[4] or [])
-            case "for":
-                if one[1]:
-                    yield from _flat([one[1]])
-                yield from _flat(one[4])
-            case "rng":
-                yield from _flat(one[3])
-            case "sw":
-                if one[1]:
-                    yield from _flat([one[1]])
-                for case in one[3]:
-                    yield from _flat(case[1])
-            case "{":
-                yield from _flat(one[1])
-
-
-flat = _flat
-
-
-def _assigned_fields(files: Iterator[GoFile]) -> dict[str, list[tuple[list[Any], Func]]]:
-    out: dict[str, list[tuple[list[Any], Func]]] = {}
-    for file in files:
-        for func in file.funcs:
-            for statement in _flat(func.body):
-                _fields_of(statement, func, out)
-    return out
-
-
-def _fields_of(statement: list[Any], func: Func, out: dict[str, list[tuple[list[Any], Func]]]) -> None:
-    expressions: list[list[Any]] = []
-    if statement[0] == "=":
-        for left, right in zip(statement[1], statement[2], strict=False):
-            if left[0] == ".":
-                out.setdefault(left[2], []).append((right, func))
-        expressions = statement[2]
-    elif statement[0] == "r":
-        expressions = statement[1]
-    elif statement[0] in ("e", "d", "g"):
-        expressions = [statement[1]]
-    elif statement[0] == "v":
-        expressions = statement[3]
-    for expression in expressions:
-        for part in _parts(expression):
-            if part[0] == "L":
-                for key, value in part[2]:
-                    if key:
-                        out.setdefault(key, []).append((value, func))

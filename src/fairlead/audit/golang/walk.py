@@ -10,13 +10,16 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.values import Scope, Values, parts, render, render_type
+from fairlead.audit.golang.handling import asks_again, error_use, leaves, runs_periodically
+from fairlead.audit.golang.scopes import Scope
+from fairlead.audit.golang.trees import mentions, parts, render, type_name
 from fairlead.audit.model import Event, Site
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from fairlead.audit.golang.project import Func
+    from fairlead.audit.golang.values import Values
 
     OnCall = Callable[["Walk", list[Any], Scope], Site | None]
 
@@ -55,9 +58,6 @@ _COMPARE = (
     "HasChanges",
     "IsStatusConditionPresentAndEqual",
 )
-_NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
-_ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
-_ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 _AGAIN = re.compile(r"(?:Until|UntilWithContext|UntilCancelled|PollUntil\w*|JitterUntil\w*|Every|Forever|Tick)$")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
@@ -83,7 +83,7 @@ class Walk:
         self.scope: Scope | None = None
         self.map_loops = 0
         self.map_ordered: set[str] = set()
-        self.periodic = _runs_periodically(func)
+        self.periodic = runs_periodically(func)
         self.asked_again = False
         self.results: list[Any] = func.ir[5]
         self.endless = False
@@ -131,7 +131,7 @@ class Walk:
             case "r":
                 for value in one[1]:
                     self.expression(value, scope)
-                again = "requeue " if any(_asks_again(value) for value in one[1]) else ""
+                again = "requeue " if any(asks_again(value) for value in one[1]) else ""
                 self.event("return", one[2], detail=again + " ".join(render(value) for value in one[1]))
             case "d" | "g":
                 self._later(one, scope)
@@ -161,12 +161,12 @@ class Walk:
         var = scope.variables.get(name) if operator == ":=" else scope.find(name)
         if var is None:
             var = scope.declare(name)
-            if scope.parent is not None and _mentions(value, name):
+            if scope.parent is not None and mentions(value, name):
                 var.origin = scope.parent
         entry = (value, index)
         if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
             self.map_ordered.add(name)
-        if (var.scope is scope or var.scope is None) and (not var.values or not _mentions(value, name)):
+        if (var.scope is scope or var.scope is None) and (not var.values or not mentions(value, name)):
             var.values = [entry]
         else:
             var.values = [*var.values, entry]
@@ -300,7 +300,7 @@ class Walk:
             if name:
                 inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
         asked, results, endless = self.asked_again, self.results, self.endless
-        self.asked_again = asked or [render_type(one[1]) for one in func[5]] == ["bool", "error"]
+        self.asked_again = asked or [type_name(one[1]) for one in func[5]] == ["bool", "error"]
         self.results, self.endless = func[5], False
         self.inner(func[6], inside)
         self.asked_again, self.results, self.endless = asked, results, endless
@@ -482,30 +482,23 @@ class Walk:
             return "ignored"
         if following is None or following[0] == "r":
             return "returned"
-        if following[0] == "if" and _mentions(following[2], name):
+        if following[0] == "if" and mentions(following[2], name):
             use = error_use(following, name)
             if use == "swallowed" and self._told_otherwise(following[3], name):
                 return "used"
             # A loop without an end that only success leaves tries again.
-            return "used" if use == "logged" and self.endless and _leaves(following[4] or []) else use
+            return "used" if use == "logged" and self.endless and leaves(following[4] or []) else use
         return "used"
 
     def _told_otherwise(self, body: list[Any], name: str) -> bool:
         """A bare return hands on a named error; where no error is among the results, the caller is told by the value that is."""
-        errors = [result for result in self.results if render_type(result[1]) == "error"]
+        errors = [result for result in self.results if type_name(result[1]) == "error"]
         for one in body:
             if one[0] == "r" and not one[1] and any(result[0] == name for result in errors):
                 return True
             if one[0] == "r" and one[1] and not errors:
                 return True
         return False
-
-
-def _runs_periodically(func: Func) -> bool:
-    """A function without results that its own file hands to a loop: `wait.Until(c.schedule, period, stop)`."""
-    if func.ir[5] or b"Until" not in func.file.source:
-        return False
-    return re.search(rb"\bwait\.\w*Until\w*\([^\n]*\b" + func.name.encode() + rb"\b", func.file.source) is not None
 
 
 def _is_check(guard: str) -> bool:
@@ -519,104 +512,6 @@ def _is_check(guard: str) -> bool:
         or "modified" in guard.lower()
         or " != " in guard.replace("!= nil", "").replace('!= ""', "")
     )
-
-
-def _mentions(expr: list[Any], name: str) -> bool:
-    return any(part[0] == "i" and part[1] == name for part in parts(expr))
-
-
-def error_use(check: list[Any], name: str) -> str:
-    """What a function does with the error of a write, from the `if` that looks at it."""
-    condition = render(check[2])
-    if _ONLY_ABSENT.fullmatch(condition):
-        # What is gone needs no status; what becomes of other errors is said after it.
-        return error_use(check[4][0], name) if check[4] and check[4][0][0] == "if" else "used"
-    if f"{name} == nil" in condition or any(inner[0] == "=" and any(render(left) == name for left in inner[1]) for inner in check[3]):
-        return "used"
-    if any(
-        "etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())
-    ):
-        return "used"
-    if "IsConflict" in condition and not _NOT_CONFLICT.search(condition) and _quiet(check[3], name):
-        return "conflict-swallowed"
-    for inner in check[3]:
-        if (
-            inner[0] == "if"
-            and "IsConflict" in render(inner[2])
-            and not render(inner[2]).startswith("!")
-            and _leaves(inner[3])
-            and _quiet(inner[3], name)
-        ):
-            return "conflict-swallowed"
-    if _NOT_CONFLICT.search(condition):
-        return "conflict-swallowed" if _returns(check[3]) else "used"
-    if _speaks(check[3], name):
-        return "returned"
-    if any(_asks_again(value) for inner in check[3] if inner[0] == "=" for value in inner[2]):
-        return "used"
-    return "logged" if not _returns(check[3]) else "swallowed" if _quiet(check[3], name) else "used"
-
-
-def _returns(body: list[Any]) -> bool:
-    from fairlead.audit.golang.values import flat
-
-    return any(one[0] == "r" for one in flat(body))
-
-
-def _leaves(body: list[Any]) -> bool:
-    return bool(body) and body[-1][0] in ("r", "br")
-
-
-def _speaks(body: list[Any], name: str) -> bool:
-    """Whether the error goes on: returned, joined, assigned to something that is, or a panic."""
-    from fairlead.audit.golang.values import flat
-
-    for one in flat(body):
-        if one[0] == "r" and any(_mentions(value, name) for value in one[1]):
-            return True
-        if one[0] == "r" and any(_makes_error(value) for value in one[1]):
-            return True
-        if one[0] == "=" and any(_mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
-            return True
-        if one[0] == "e" and render(one[1]).startswith("panic"):
-            return True
-    return False
-
-
-def _makes_error(value: list[Any]) -> bool:
-    text = render(value)
-    if value[0] == "i" and _ERROR_NAME.match(text):
-        # Another error than the write's own: the caller is told all the same.
-        return True
-    return text.startswith(("fmt.Errorf", "errors.New", "errors.Wrap", "Errorf")) or "Err" in text.split("(")[0]
-
-
-def _logs(value: list[Any]) -> bool:
-    return value[0] == "c" and any(word in render(value[1]).lower() for word in ("log", "record", "event"))
-
-
-def _quiet(body: list[Any], name: str) -> bool:
-    """A branch that neither passes the error on nor asks to run again."""
-    from fairlead.audit.golang.values import flat
-
-    if _speaks(body, name):
-        return False
-    for one in flat(body):
-        if one[0] == "r":
-            text = " ".join(render(value) for value in one[1])
-            if any(_asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):
-                return False
-        if one[0] == "=" and any(_asks_again(value) for value in one[2]):
-            return False
-        if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
-            return False
-        if one[0] == "e" and any(word in render(one[1]) for word in ("AddRateLimited", "AddAfter", ".Add(")):
-            return False
-    return True
-
-
-def _asks_again(value: list[Any]) -> bool:
-    return any(part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]) for part in parts(value))
 
 
 def _appends_itself(value: list[Any], target: list[Any]) -> bool:

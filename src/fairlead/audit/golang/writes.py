@@ -13,18 +13,17 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known, outside, rest
-from fairlead.audit.golang.naming import KindsNamed
-from fairlead.audit.golang.values import Patch, Scope, Values, parts, render
+from fairlead.audit.golang.kinds import Kinds
+from fairlead.audit.golang.patches import Patch, Patches
+from fairlead.audit.golang.trees import parts, render
 
 if TYPE_CHECKING:
+    from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
+    from fairlead.audit.golang.values import Values
 
 _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
-_API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
-_API_PACKAGE = known.API_PACKAGE
-_POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
-_KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
 _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 _CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
@@ -61,7 +60,8 @@ class Writes:
     def __init__(self, values: Values) -> None:
         self.values = values
         self.types = values.types
-        self.kinds_named = KindsNamed(values)
+        self.kinds = Kinds(values)
+        self.patches = Patches(values)
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
         function = call[1]
@@ -176,39 +176,8 @@ class Writes:
             if receiver[1][2] == "Resource" and len(receiver[2]) == 1:
                 return "typed"
         if name in ("Update", "Patch", "Create", "Delete", "DeleteAllOf") and _CLIENT_NAME.search(render(receiver)):
-            return "client" if self._is_object(self.values.typeof(arguments[1], scope)) else ""
+            return "client" if self.kinds.is_object(self.values.typeof(arguments[1], scope)) else ""
         return ""
-
-    def _is_object(self, kind: Type) -> bool:
-        if kind is None or kind[0] != "n":
-            return False
-        path, name = kind[1], kind[2]
-        if known.is_client_package(path) or name in _POLYMORPHIC:
-            return True
-        made_of = self.types.underlying(kind)
-        if made_of is not None and made_of[0] == "S":
-            return self._has_metadata(made_of)
-        return path.startswith(known.API_GROUPS_BUILT_IN) or bool(_API_PATH.search(path))
-
-    def _has_metadata(self, made_of: Type, depth: int = 0) -> bool:
-        """A struct with the API's metadata, its own or an embedded struct's."""
-        if made_of is None or made_of[0] != "S" or depth > 2:
-            return False
-        if any(name == "ObjectMeta" for name, _ in made_of[2].ir[1]):
-            return True
-        file = self.types.project.files[made_of[1]]
-        for embedded in made_of[2].ir[2]:
-            while embedded and embedded[0] == "p":
-                embedded = embedded[1]
-            if embedded and embedded[0] == "n" and embedded[2] in ("ObjectMeta", "ListMeta", "TypeMeta"):
-                return True
-            if self._has_metadata(self.types.underlying(self.types.of_syntax(embedded, file)), depth + 1):
-                return True
-        return False
-
-    def is_kind(self, kind: Type) -> bool:
-        """A concrete API type: not an interface of the client package, not an unstructured object."""
-        return self._is_object(kind) and bool(self.kind_of(kind)[0])
 
     def _subresource(self, receiver: list[Any], scope: Scope, depth: int = 0) -> str:
         """Which subresource a writer is for: Status() and SubResource("status") through variables and fields."""
@@ -245,7 +214,7 @@ class Writes:
                 raw = Raw(where, "merge-patch")
                 if not options:
                     return None
-                raw.patches = self.values.patches(options[0], scope)
+                raw.patches = self.patches.patches(options[0], scope)
                 options = options[1:]
             case _:
                 return None
@@ -271,12 +240,12 @@ class Writes:
         raw.subject = render(expr)
         raw.object_type = kind
         raw.literal = expr[0] == "&" and expr[1][0] == "L"
-        raw.kind, raw.api, raw.polymorphic = self.kind_of(kind)
+        raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(kind)
         if raw.polymorphic or not raw.kind:
-            named = self._named_kind(expr, scope) or (self.kinds_named.of(expr, scope) if kind is None else "")
+            named = self.kinds.named_kind(expr, scope) or (self.kinds.spoken.of(expr, scope) if kind is None else "")
             if named:
                 raw.kind, raw.polymorphic = named, False
-                raw.api = self.kinds_named.package_of(named, scope)
+                raw.api = self.kinds.spoken.package_of(named, scope)
         raw.parameter = self._parameter(expr, scope)
         raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
         if raw.derived < 0:
@@ -329,83 +298,6 @@ class Writes:
             return self._parameter(expr[2][0], scope, depth + 1)
         return -1
 
-    def kind_of(self, kind: Type) -> tuple[str, str, bool]:
-        """Kind, package of its Go type, and whether the type stands for many kinds."""
-        if kind is None:
-            return "", "", False
-        if kind[0] == "tp":
-            bound = kind[2]
-            inner = self.kind_of(bound) if bound is not None and bound[0] == "n" else ("", "", True)
-            return inner if inner[0] and not inner[2] else ("", "", True)
-        if kind[0] == "I":
-            return "", "", True
-        if kind[0] != "n":
-            return "", "", False
-        path, name = kind[1], kind[2]
-        if name in _POLYMORPHIC or known.is_client_package(path) or path.endswith("apimachinery/pkg/runtime"):
-            return "", "", True
-        made_of = self.types.underlying(kind)
-        if made_of is not None and made_of[0] == "I":
-            return "", "", True
-        if made_of == kind and self.types.project.package_of(path):
-            # A name of the project that nothing declares: a type parameter of a generic interface.
-            return "", "", True
-        if not self.types.project.package_of(path) and (
-            name.startswith("Generic") or name.endswith("Like") or not _API_PACKAGE.search(path)
-        ):
-            # A type of another module outside any API package: most likely an interface, so it says no kind.
-            return "", "", True
-        if name.endswith("ApplyConfiguration"):
-            return name.removesuffix("ApplyConfiguration"), path, False
-        if made_of is not None and made_of[0] == "S" and not self._has_metadata(made_of):
-            return "", "", True
-        return name, path, False
-
-    def _named_kind(self, expr: list[Any], scope: Scope) -> str:
-        """The kind that is set on an unstructured object, where the text of it can be seen."""
-        root = expr
-        while root and root[0] in ("&", "*"):
-            root = root[1]
-        if not root or root[0] != "i":
-            return ""
-        var = scope.find(root[1])
-        if var is None:
-            return ""
-        for value in [*var.kinds, *(value for value, _ in var.values)]:
-            found = _kind_in(value) or self._told_kind(value, scope, value in var.kinds)
-            if found:
-                return found
-            assertion = value if value and value[0] == "a" else None
-            if assertion:
-                kind = self.types.of_syntax(assertion[2], scope.file, scope.tparams)
-                if self.kind_of(kind)[0]:
-                    return self.kind_of(kind)[0]
-        # A variable of an interface type holds what was assigned to it, when that is always one kind.
-        held = {self.kind_of(self.values.typeof(value, var.home(scope)))[0] if at == 0 else "" for value, at in var.values}
-        return held.pop() if len(held) == 1 and var.parameter < 0 and not var.ranged else ""
-
-    def _told_kind(self, expr: list[Any], scope: Scope, sure: bool, depth: int = 0) -> str:
-        """The kind that a GroupVersionKind, or the text of one, says: through variables, constants, and names such as `GadgetGVK`."""
-        if depth > 3 or not expr:
-            return ""
-        if expr[0] == '"':
-            return str(expr[1]) if sure else ""
-        if expr[0] == "c" and render(expr[1]).endswith(("WithKind", "SetKind")) and expr[2]:
-            return self._told_kind(expr[2][0], scope, True, depth + 1)
-        if expr[0] == "L":
-            for key, value in expr[2]:
-                if key == "Kind":
-                    return self._told_kind(value, scope, True, depth + 1)
-            return ""
-        if expr[0] not in ("i", "."):
-            return ""
-        for value in [*self._held(expr, scope), *self._package_values(expr, scope)]:
-            found = _kind_in(value) or self._told_kind(value, scope, sure, depth + 1)
-            if found:
-                return found
-        named = _KIND_NAME.match(str(expr[-2] if expr[0] == "." else expr[1])) if sure else None
-        return named.group(1) if named else ""
-
     # -- client-go -----------------------------------------------------------------------------------------------
 
     def _typed_write(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
@@ -418,7 +310,7 @@ class Writes:
             case "ApplyStatus":
                 raw = Raw("status", "ssa")
             case "PatchStatus":
-                raw = Raw("status", self.values.verb_of_type("", arguments[-1], scope), subject=render(arguments[1]))
+                raw = Raw("status", self.patches.verb_of_type("", arguments[-1], scope), subject=render(arguments[1]))
                 self._kind_from_client(call, owner, scope, raw)
                 return raw
             case "Update":
@@ -451,9 +343,9 @@ class Writes:
         verb = "merge-patch"
         kind = render(arguments[2])
         if "Type" not in kind:
-            held = [render(value) for value in self._held(arguments[2], scope)]
+            held = [render(value) for value in self.kinds.held(arguments[2], scope)]
             kind = held[0] if held else kind
-        verb = self.values.verb_of_type(kind, arguments[3], scope)
+        verb = self.patches.verb_of_type(kind, arguments[3], scope)
         raw = Raw("status" if status else "spec", verb)
         raw.subresource = -1 if status else self._passed_subresource(arguments[4:], scope)
         raw.subject = render(arguments[1]).removesuffix(".Name").removesuffix(".GetName()").removesuffix(".ObjectMeta")
@@ -472,8 +364,8 @@ class Writes:
             named = named[1]
         raw.parameter = self._parameter(named, scope)
         named_type = self.values.typeof(named, scope) if named and named[0] == "i" else None
-        if named_type is not None and self._is_object(named_type):
-            raw.kind, raw.api, raw.polymorphic = self.kind_of(named_type)
+        if named_type is not None and self.kinds.is_object(named_type):
+            raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(named_type)
         self._options(arguments[4:], scope, raw)
         texts = [text for text in self.values.strings(arguments[3], scope) if text]
         if not status:
@@ -481,14 +373,8 @@ class Writes:
         self._kind_from_client(call, owner, scope, raw)
         return raw
 
-    def _held(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
-        if expr[0] != "i":
-            return []
-        var = scope.find(expr[1])
-        return [] if var is None else [value for value, _ in var.values]
-
     def _built_at(self, expr: list[Any], scope: Scope, call: list[Any]) -> int:
-        for value in self._held(expr, scope):
+        for value in self.kinds.held(expr, scope):
             if value and value[0] == "c":
                 return int(value[3])
         return int(call[3])
@@ -509,7 +395,7 @@ class Writes:
         """The client's own name says the kind where the object does not."""
         if raw.kind and not raw.polymorphic:
             return
-        if self.kind_of_client(owner, raw):
+        if self.kinds.kind_of_client(owner, raw):
             return
         if owner is not None and owner[0] == "n" and owner[2].endswith("Interface") and known.role(owner) == "typed":
             raw.kind, raw.api = owner[2].removesuffix("Interface"), known.api_package(owner[1])
@@ -517,44 +403,19 @@ class Writes:
             return
         receiver = call[1][1]
         while receiver[0] == "i":
-            held = self._held(receiver, scope)
+            held = self.kinds.held(receiver, scope)
             if not held:
                 return
             receiver = held[-1]
         while receiver[0] == "c" and receiver[1][0] == ".":
             method, inner = receiver[1][2], receiver[1][1]
             if method == "Resource" and receiver[2]:
-                raw.kind = self._resource_kind(receiver[2][0], scope) or raw.kind
+                raw.kind = self.kinds.resource_kind(receiver[2][0], scope) or raw.kind
                 return
             if inner[0] == "c" and inner[1][0] == "." and _VERSION_CALL.search(inner[1][2]):
                 raw.kind, raw.polymorphic = known.singular(method), False
                 return
             receiver = inner
-
-    def kind_of_client(self, owner: Type, raw: Raw) -> bool:
-        """A generic client says its kind by its type argument: `Writer[*Gadget]`."""
-        if owner is None or owner[0] != "n" or not owner[3] or not self.is_kind(owner[3][0]):
-            return False
-        raw.kind, raw.api, raw.polymorphic = self.kind_of(owner[3][0])
-        return True
-
-    def _resource_kind(self, expr: list[Any], scope: Scope) -> str:
-        """The kind behind a GroupVersionResource whose resource can be read."""
-        for value in [expr, *self._held(expr, scope), *self._package_values(expr, scope)]:
-            for part in parts(value):
-                if part[0] == "L":
-                    for key, inner in part[2]:
-                        if key == "Resource" and inner[0] == '"':
-                            return known.singular(inner[1].capitalize())
-                if part[0] == "c" and render(part[1]).endswith("WithResource") and part[2] and part[2][0][0] == '"':
-                    return known.singular(part[2][0][1].capitalize())
-        return ""
-
-    def _package_values(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
-        name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else ""
-        package = scope.file.package if expr[0] == "i" else self.values.imported(expr[1], scope) if expr[0] == "." else ""
-        found = self.values.project.value(package, name) if name and package else None
-        return [found[1][3][found[2]]] if found and found[2] < len(found[1][3]) else []
 
     def _request(self, call: list[Any], scope: Scope) -> Raw | None:
         """A request that the project builds itself with a REST client."""
@@ -568,7 +429,7 @@ class Writes:
         raw = Raw(target, sent.verb)
         body = sent.steps.get("Body", [])
         if sent.verb == "merge-patch":
-            raw.verb = self.values.verb_of_type(render(sent.opening[0]) if sent.opening else "", body[0] if body else ["?"], scope)
+            raw.verb = self.patches.verb_of_type(render(sent.opening[0]) if sent.opening else "", body[0] if body else ["?"], scope)
             raw.patches = [Patch(raw.verb, f"{scope.file.path}:{call[3]}", source="rest", line=call[3])]
         elif body:
             self.describe(body[0], scope, raw)
@@ -591,7 +452,7 @@ class Writes:
             return None
         raw = Raw("status", "helper", helper=render(call[1]), through=outside.ELSEWHERE)
         if typed >= 0:
-            raw.way = self.values.verb_of_type(render(arguments[typed]), arguments[-2], scope)
+            raw.way = self.patches.verb_of_type(render(arguments[typed]), arguments[-2], scope)
         for argument in arguments:
             root = argument
             while root and root[0] in (".", "c", "&", "*"):
@@ -605,7 +466,7 @@ class Writes:
 
     def _given_kind(self, argument: list[Any], scope: Scope) -> bool:
         kind = self.values.typeof(argument, scope)
-        return not known.role(kind) and self.is_kind(kind)
+        return not known.role(kind) and self.kinds.is_kind(kind)
 
     def _in_project(self, call: list[Any], scope: Scope) -> bool:
         """Whether the called function's body is in the project: then it is followed, not guessed."""
@@ -671,14 +532,3 @@ def _forced_literal(option: list[Any]) -> bool:
                 if key == "Force" and render(value) in ("true", "ptr.To(true)", "pointer.Bool(true)"):
                     return True
     return False
-
-
-def _kind_in(expr: list[Any]) -> str:
-    for part in parts(expr):
-        if part[0] == "L":
-            for key, value in part[2]:
-                if key in ("Kind", '"kind"') and value[0] == '"':
-                    return str(value[1])
-        if part[0] == "c" and render(part[1]).endswith(("WithKind", "SetKind")) and part[2] and part[2][0][0] == '"':
-            return str(part[2][0][1])
-    return ""

@@ -1,0 +1,113 @@
+"""What becomes of the error of a write: returned, only logged, swallowed, or left to whoever runs the function again.
+
+Called by `walk` with the `if` that looks at the error. Pure reading of statements: what other functions do with an error is not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang.trees import flat, mentions, parts, render
+
+if TYPE_CHECKING:
+    from fairlead.audit.golang.project import Func
+
+_NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
+_ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
+_ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
+
+
+def error_use(check: list[Any], name: str) -> str:
+    """What a function does with the error of a write, from the `if` that looks at it."""
+    condition = render(check[2])
+    if _ONLY_ABSENT.fullmatch(condition):
+        # What is gone needs no status; what becomes of other errors is said after it.
+        return error_use(check[4][0], name) if check[4] and check[4][0][0] == "if" else "used"
+    if f"{name} == nil" in condition or any(inner[0] == "=" and any(render(left) == name for left in inner[1]) for inner in check[3]):
+        return "used"
+    if any(
+        "etry" in render(value) for inner in check[3] for value in (inner[2] if inner[0] == "=" else inner[1] if inner[0] == "r" else ())
+    ):
+        return "used"
+    if "IsConflict" in condition and not _NOT_CONFLICT.search(condition) and _quiet(check[3], name):
+        return "conflict-swallowed"
+    for inner in check[3]:
+        if (
+            inner[0] == "if"
+            and "IsConflict" in render(inner[2])
+            and not render(inner[2]).startswith("!")
+            and leaves(inner[3])
+            and _quiet(inner[3], name)
+        ):
+            return "conflict-swallowed"
+    if _NOT_CONFLICT.search(condition):
+        return "conflict-swallowed" if _returns(check[3]) else "used"
+    if _speaks(check[3], name):
+        return "returned"
+    if any(asks_again(value) for inner in check[3] if inner[0] == "=" for value in inner[2]):
+        return "used"
+    return "logged" if not _returns(check[3]) else "swallowed" if _quiet(check[3], name) else "used"
+
+
+def _returns(body: list[Any]) -> bool:
+    return any(one[0] == "r" for one in flat(body))
+
+
+def leaves(body: list[Any]) -> bool:
+    return bool(body) and body[-1][0] in ("r", "br")
+
+
+def _speaks(body: list[Any], name: str) -> bool:
+    """Whether the error goes on: returned, joined, assigned to something that is, or a panic."""
+    for one in flat(body):
+        if one[0] == "r" and any(mentions(value, name) for value in one[1]):
+            return True
+        if one[0] == "r" and any(_makes_error(value) for value in one[1]):
+            return True
+        if one[0] == "=" and any(mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
+            return True
+        if one[0] == "e" and render(one[1]).startswith("panic"):
+            return True
+    return False
+
+
+def _makes_error(value: list[Any]) -> bool:
+    text = render(value)
+    if value[0] == "i" and _ERROR_NAME.match(text):
+        # Another error than the write's own: the caller is told all the same.
+        return True
+    return text.startswith(("fmt.Errorf", "errors.New", "errors.Wrap", "Errorf")) or "Err" in text.split("(")[0]
+
+
+def _logs(value: list[Any]) -> bool:
+    return value[0] == "c" and any(word in render(value[1]).lower() for word in ("log", "record", "event"))
+
+
+def _quiet(body: list[Any], name: str) -> bool:
+    """A branch that neither passes the error on nor asks to run again."""
+    if _speaks(body, name):
+        return False
+    for one in flat(body):
+        if one[0] == "r":
+            text = " ".join(render(value) for value in one[1])
+            if any(asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):
+                return False
+        if one[0] == "=" and any(asks_again(value) for value in one[2]):
+            return False
+        if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
+            return False
+        if one[0] == "e" and any(word in render(one[1]) for word in ("AddRateLimited", "AddAfter", ".Add(")):
+            return False
+    return True
+
+
+def asks_again(value: list[Any]) -> bool:
+    return any(part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]) for part in parts(value))
+
+
+def runs_periodically(func: Func) -> bool:
+    """A function without results that its own file hands to a loop: `wait.Until(c.schedule, period, stop)`."""
+    if func.ir[5] or b"Until" not in func.file.source:
+        return False
+    return re.search(rb"\bwait\.\w*Until\w*\([^\n]*\b" + func.name.encode() + rb"\b", func.file.source) is not None

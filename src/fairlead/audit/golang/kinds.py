@@ -1,0 +1,183 @@
+"""Which kind an object is: from its type, from what is set on it, from the client that writes it.
+
+Called by `writes`, `controllers` and `queues`. A type that stands for many kinds (an interface, an unstructured object, a type
+parameter) says none; names are asked last, by `naming`.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.naming import KindsNamed
+from fairlead.audit.golang.trees import parts, render
+
+if TYPE_CHECKING:
+    from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.types import Type
+    from fairlead.audit.golang.values import Values
+    from fairlead.audit.golang.writes import Raw
+
+_API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
+_POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
+_KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
+
+
+class Kinds:
+    """Kinds of objects over one project."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.types = values.types
+        self.spoken = KindsNamed(values)
+
+    def is_object(self, kind: Type) -> bool:
+        if kind is None or kind[0] != "n":
+            return False
+        path, name = kind[1], kind[2]
+        if known.is_client_package(path) or name in _POLYMORPHIC:
+            return True
+        made_of = self.types.underlying(kind)
+        if made_of is not None and made_of[0] == "S":
+            return self._has_metadata(made_of)
+        return path.startswith(known.API_GROUPS_BUILT_IN) or bool(_API_PATH.search(path))
+
+    def _has_metadata(self, made_of: Type, depth: int = 0) -> bool:
+        """A struct with the API's metadata, its own or an embedded struct's."""
+        if made_of is None or made_of[0] != "S" or depth > 2:
+            return False
+        if any(name == "ObjectMeta" for name, _ in made_of[2].ir[1]):
+            return True
+        file = self.types.project.files[made_of[1]]
+        for embedded in made_of[2].ir[2]:
+            while embedded and embedded[0] == "p":
+                embedded = embedded[1]
+            if embedded and embedded[0] == "n" and embedded[2] in ("ObjectMeta", "ListMeta", "TypeMeta"):
+                return True
+            if self._has_metadata(self.types.underlying(self.types.of_syntax(embedded, file)), depth + 1):
+                return True
+        return False
+
+    def is_kind(self, kind: Type) -> bool:
+        """A concrete API type: not an interface of the client package, not an unstructured object."""
+        return self.is_object(kind) and bool(self.kind_of(kind)[0])
+
+    def kind_of(self, kind: Type) -> tuple[str, str, bool]:
+        """Kind, package of its Go type, and whether the type stands for many kinds."""
+        if kind is None:
+            return "", "", False
+        if kind[0] == "tp":
+            bound = kind[2]
+            inner = self.kind_of(bound) if bound is not None and bound[0] == "n" else ("", "", True)
+            return inner if inner[0] and not inner[2] else ("", "", True)
+        if kind[0] == "I":
+            return "", "", True
+        if kind[0] != "n":
+            return "", "", False
+        path, name = kind[1], kind[2]
+        if name in _POLYMORPHIC or known.is_client_package(path) or path.endswith("apimachinery/pkg/runtime"):
+            return "", "", True
+        made_of = self.types.underlying(kind)
+        if made_of is not None and made_of[0] == "I":
+            return "", "", True
+        if made_of == kind and self.types.project.package_of(path):
+            # A name of the project that nothing declares: a type parameter of a generic interface.
+            return "", "", True
+        if not self.types.project.package_of(path) and (
+            name.startswith("Generic") or name.endswith("Like") or not known.API_PACKAGE.search(path)
+        ):
+            # A type of another module outside any API package: most likely an interface, so it says no kind.
+            return "", "", True
+        if name.endswith("ApplyConfiguration"):
+            return name.removesuffix("ApplyConfiguration"), path, False
+        if made_of is not None and made_of[0] == "S" and not self._has_metadata(made_of):
+            return "", "", True
+        return name, path, False
+
+    def named_kind(self, expr: list[Any], scope: Scope) -> str:
+        """The kind that is set on an unstructured object, where the text of it can be seen."""
+        root = expr
+        while root and root[0] in ("&", "*"):
+            root = root[1]
+        if not root or root[0] != "i":
+            return ""
+        var = scope.find(root[1])
+        if var is None:
+            return ""
+        for value in [*var.kinds, *(value for value, _ in var.values)]:
+            found = _kind_in(value) or self._told_kind(value, scope, value in var.kinds)
+            if found:
+                return found
+            assertion = value if value and value[0] == "a" else None
+            if assertion:
+                kind = self.types.of_syntax(assertion[2], scope.file, scope.tparams)
+                if self.kind_of(kind)[0]:
+                    return self.kind_of(kind)[0]
+        # A variable of an interface type holds what was assigned to it, when that is always one kind.
+        held = {self.kind_of(self.values.typeof(value, var.home(scope)))[0] if at == 0 else "" for value, at in var.values}
+        return held.pop() if len(held) == 1 and var.parameter < 0 and not var.ranged else ""
+
+    def _told_kind(self, expr: list[Any], scope: Scope, sure: bool, depth: int = 0) -> str:
+        """The kind that a GroupVersionKind, or the text of one, says: through variables, constants, and names such as `GadgetGVK`."""
+        if depth > 3 or not expr:
+            return ""
+        if expr[0] == '"':
+            return str(expr[1]) if sure else ""
+        if expr[0] == "c" and render(expr[1]).endswith(("WithKind", "SetKind")) and expr[2]:
+            return self._told_kind(expr[2][0], scope, True, depth + 1)
+        if expr[0] == "L":
+            for key, value in expr[2]:
+                if key == "Kind":
+                    return self._told_kind(value, scope, True, depth + 1)
+            return ""
+        if expr[0] not in ("i", "."):
+            return ""
+        for value in [*self.held(expr, scope), *self._package_values(expr, scope)]:
+            found = _kind_in(value) or self._told_kind(value, scope, sure, depth + 1)
+            if found:
+                return found
+        named = _KIND_NAME.match(str(expr[-2] if expr[0] == "." else expr[1])) if sure else None
+        return named.group(1) if named else ""
+
+    def kind_of_client(self, owner: Type, raw: Raw) -> bool:
+        """A generic client says its kind by its type argument: `Writer[*Gadget]`."""
+        if owner is None or owner[0] != "n" or not owner[3] or not self.is_kind(owner[3][0]):
+            return False
+        raw.kind, raw.api, raw.polymorphic = self.kind_of(owner[3][0])
+        return True
+
+    def resource_kind(self, expr: list[Any], scope: Scope) -> str:
+        """The kind behind a GroupVersionResource whose resource can be read."""
+        for value in [expr, *self.held(expr, scope), *self._package_values(expr, scope)]:
+            for part in parts(value):
+                if part[0] == "L":
+                    for key, inner in part[2]:
+                        if key == "Resource" and inner[0] == '"':
+                            return known.singular(inner[1].capitalize())
+                if part[0] == "c" and render(part[1]).endswith("WithResource") and part[2] and part[2][0][0] == '"':
+                    return known.singular(part[2][0][1].capitalize())
+        return ""
+
+    def _package_values(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
+        name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else ""
+        package = scope.file.package if expr[0] == "i" else self.values.imported(expr[1], scope) if expr[0] == "." else ""
+        found = self.values.project.value(package, name) if name and package else None
+        return [found[1][3][found[2]]] if found and found[2] < len(found[1][3]) else []
+
+    def held(self, expr: list[Any], scope: Scope) -> list[list[Any]]:
+        if expr[0] != "i":
+            return []
+        var = scope.find(expr[1])
+        return [] if var is None else [value for value, _ in var.values]
+
+
+def _kind_in(expr: list[Any]) -> str:
+    for part in parts(expr):
+        if part[0] == "L":
+            for key, value in part[2]:
+                if key in ("Kind", '"kind"') and value[0] == '"':
+                    return str(value[1])
+        if part[0] == "c" and render(part[1]).endswith(("WithKind", "SetKind")) and part[2] and part[2][0][0] == '"':
+            return str(part[2][0][1])
+    return ""
