@@ -183,11 +183,13 @@ class Controllers:
         if controller is not None and controller.own:
             if site.kind in controller.own:
                 return Ownership.OWN
-        elif site.kind in self._queued(key) or self._named_after(site.kind, key, func):
+        elif (site.kind in self._queued(key) and not (self._owners(site.kind, key) and self.queues.handed_over(key))) or self._named_after(
+            site.kind, key, func
+        ):
             return Ownership.OWN
         if (controller is not None and site.kind in controller.children) or self._made_child(site, walk):
             return Ownership.CHILD
-        others = [other for other_key, other in self.by_key.items() if other_key != key and site.kind in other.own]
+        others = self._owners(site.kind, key)
         if site.kind in self._created.get(key, set()) and not others:
             return Ownership.CHILD
         if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
@@ -196,6 +198,10 @@ class Controllers:
         if key and (others or built_in) and self._runs(key):
             return Ownership.FOREIGN
         return Ownership.UNKNOWN
+
+    def _owners(self, kind: str, but: str) -> list[Controller]:
+        """Other controllers that are set up for a kind."""
+        return [other for key, other in self.by_key.items() if key != but and kind in other.own]
 
     def _queued(self, key: str) -> set[str]:
         """What the queue of a type that no setup names is about."""

@@ -35,6 +35,7 @@ class Queues:
         self.values = values
         self.writes = writes
         self._kinds: dict[str, set[str]] = {}
+        self._handed_over: set[str] = set()
 
     def kinds(self, path: str, receiver: str) -> set[str]:
         key = f"{path}.{receiver}"
@@ -42,6 +43,10 @@ class Queues:
             self._kinds[key] = set()
             self._kinds[key] = self._read(path, receiver)
         return self._kinds[key]
+
+    def handed_over(self, key: str) -> bool:
+        """Whether a type's Reconcile is given an object that others may have set it up with: no proof of whose kind it is."""
+        return key in self._handed_over
 
     def _read(self, path: str, receiver: str) -> set[str]:
         package = self.values.project.scanned(path)
@@ -56,6 +61,8 @@ class Queues:
                 continue
             handed = self._handed(declared) if name in _HANDED else ""
             if handed:
+                if name == "Reconcile":
+                    self._handed_over.add(f"{path}.{receiver}")
                 return {handed}
             keys = self._keys(declared)
             if keys:
