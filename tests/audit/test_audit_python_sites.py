@@ -41,7 +41,7 @@ CASES = {
     "FL003/bad_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Gadget"],
     "FL003/good_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Widget"],
     "FL006/good_kr8s": ["13 json-patch status Gadget"],
-    "FL007/good": ["9 update metadata Gadget", "13 json-patch status Gadget"],
+    "FL007/good": ["9 update spec Gadget", "13 json-patch status Gadget"],
     "FL010/good_version": ["14 ssa status Gadget"],
     "FL011/good_on_change": ["13 merge-patch status Gadget"],
     "FL017/good_422": ["7 create create Service"],

@@ -22,6 +22,15 @@ def text(node: ast.AST | None) -> str:
         return ""
 
 
+def dotted(node: ast.expr | None) -> str:
+    """`a.b.c`, when an expression is nothing but names; much cheaper than its text where it is not."""
+    parts: list[str] = []
+    while isinstance(node, ast.Attribute):
+        parts.append(node.attr)
+        node = node.value
+    return ".".join([node.id, *reversed(parts)]) if isinstance(node, ast.Name) else ""
+
+
 def argument(call: ast.Call, position: int, *names: str) -> ast.expr | None:
     for keyword in call.keywords:
         if keyword.arg in names:
@@ -38,8 +47,9 @@ def given(call: ast.Call, name: str, value: str = "True") -> bool:
 def resolve(node: ast.expr | None, names: Names) -> ast.expr | None:
     """The expression behind a name, as far as assignments tell."""
     for _ in range(5):
-        if isinstance(node, (ast.Name, ast.Attribute)) and text(node) in names:
-            node = names[text(node)]
+        name = dotted(node)
+        if name and name in names:
+            node = names[name]
         elif isinstance(node, ast.Await):
             node = node.value
         else:

@@ -17,7 +17,7 @@ access account agent alert app application attachment autoscaler backup binding 
 certificate chart claim class client cluster config connection connector control controller credential cron custom daemon
 data database definition deployment disk disruption domain endpoint endpoints environment event export external federated file
 flow function gateway graph group health helm hook host image import index ingress instance issuer job key limit link listener
-load log machine managed manifest map master member mesh metric migration mode model monitor mount namespace network node notebook
+load log machine managed manifest manual map master member mesh metric migration mode model monitor mount namespace network node notebook
 object operator order pipeline plan plane pod policy pool priority probe profile project provider proxy queue quota range redis
 reference registry release replica report repository request resource restore result role route rule run runtime schedule
 scheduled secret security selector serverless service set sidecar site slice snapshot source space spec stack state stateful

@@ -10,7 +10,8 @@ import ast
 from typing import TYPE_CHECKING
 
 from fairlead.audit.python import bound, dynamic, lightkube, official, own
-from fairlead.audit.python.expressions import literal, text
+from fairlead.audit.python.expressions import argument, literal, text
+from fairlead.audit.python.module import kind_of
 from fairlead.audit.python.writes import TYPES, Write
 
 if TYPE_CHECKING:
@@ -51,6 +52,11 @@ def _write(call: ast.Call, name: str, walk: Walk, handed: bool = False) -> Write
         found = _official(call, name, held, walk)
         if found is not None:
             return found
+    if name == "server_side_apply" and walk.module.official and (held is None or held.role == "api"):
+        found = dynamic.write_of(call, name, walk.names, None)
+        if found is not None:
+            found.kind = kind_of(literal(argument(call, -1, "plural"), walk.names))
+        return found
     if held is None and "pykube" in walk.module.libraries and "api_kwargs" in text(call):
         return bound.raw(call, name, None)
     if held is None:

@@ -11,7 +11,7 @@ import ast
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from fairlead.audit.python.expressions import AnyFunction, Names, argument, literal, parameters, resolve, statements_of, text
+from fairlead.audit.python.expressions import AnyFunction, Names, argument, dotted, literal, parameters, resolve, statements_of, text
 from fairlead.audit.python.held import LIBRARIES, Held, after_attribute, after_method, constructed, made_class, of_origin
 from fairlead.audit.python.module import Class, Module, kind_of
 
@@ -42,6 +42,9 @@ class Scope:
 class Values:
     def __init__(self, project: Project) -> None:
         self.project = project
+        self._asking = 0
+        self._found: dict[tuple[int, int], Held | None] = {}
+        self._scopes: list[Scope] = []
         self._returns: dict[int, Held | None] = {}
         self._attributes: dict[tuple[int, str], Held | None] = {}
         self._classes: dict[int, Held | None] = {}
@@ -70,8 +73,24 @@ class Values:
     # -- expressions -------------------------------------------------------------------------------------------------
 
     def of(self, node: ast.expr | None, scope: Scope, depth: int = 0) -> Held | None:
+        """What an expression holds. A chain of calls asks for its beginning many times: one question keeps what it found."""
         if node is None or depth > _DEPTH:
             return None
+        if self._asking == 0:
+            self._found.clear()
+            self._scopes.clear()
+        key = (id(scope), id(node))
+        if key not in self._found:
+            # A scope that is kept cannot give its identity to another.
+            self._scopes.append(scope)
+            self._asking += 1
+            try:
+                self._found[key] = self._of(node, scope, depth)
+            finally:
+                self._asking -= 1
+        return self._found[key]
+
+    def _of(self, node: ast.expr, scope: Scope, depth: int) -> Held | None:
         if isinstance(node, ast.Name):
             return self._name(node.id, scope, depth)
         if isinstance(node, ast.Attribute):
@@ -158,7 +177,7 @@ class Values:
         return None
 
     def _attribute(self, node: ast.Attribute, scope: Scope, depth: int) -> Held | None:
-        whole = text(node)
+        whole = dotted(node)
         if whole in scope.held:
             return scope.held[whole]
         if isinstance(node.value, ast.Name) and node.value.id in ("self", "cls") and scope.owner is not None:

@@ -367,7 +367,8 @@ class Walk:
 
     def _part(self, site: Site, write: Write, found: Staged) -> None:
         """A whole object that is sent back: the part that was changed in it is what is written."""
-        whole = "whole object" in write.notes or (site.verb == "update" and site.target == "spec")
+        read = any(event.what == "get" and event.subject == site.subject for event in self.events)
+        whole = "whole object" in write.notes or (site.verb == "update" and read)
         if whole and site.target == "spec" and found.parts:
             site.target = "status" if found.parts == {"Status"} else "metadata" if found.parts == {"Metadata"} else "spec"
 

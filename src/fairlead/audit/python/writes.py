@@ -75,7 +75,7 @@ def versioned(body: ast.expr | None, names: Names, depth: int = 0) -> bool:
     body = resolve(body, names)
     if body is None or depth > 3:
         return False
-    if isinstance(body, ast.Call) and _READ.search(text(body.func)):
+    if isinstance(body, ast.Call) and depth == 0 and _READ.search(text(body.func)):
         return True
     for node in ast.walk(body):
         if isinstance(node, ast.Constant) and node.value in ("resourceVersion", "resource_version"):
