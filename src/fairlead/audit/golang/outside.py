@@ -50,7 +50,7 @@ def says_status(arguments: list[Any]) -> bool:
 
 
 def writes_status(name: str, arguments: list[Any], types: list[Type]) -> bool:
-    """A foreign function named after writing a status, that is given a client to do it with."""
+    """A foreign function named after writing a status, that is given a client to do it with, or is a client's method."""
     if not _STATUS_WRITER.match(name) or len(arguments) < 2:
         return False
     return any(

@@ -446,7 +446,8 @@ class Writes:
         name, arguments = call[1][2], call[2]
         typed = outside.patch_type(arguments)
         status = outside.says_status(arguments)
-        if not status and not outside.writes_status(name, arguments, [self.values.typeof(one, scope) for one in arguments]):
+        given = [call[1][1], *arguments] if not self.values.imported(call[1][1], scope) else arguments
+        if not status and not outside.writes_status(name, given, [self.values.typeof(one, scope) for one in given]):
             return None
         if self._in_project(call, scope):
             return None
