@@ -217,14 +217,14 @@ def test_constants_and_kinds_come_from_other_files(tmp_path: Path) -> None:
 
 def test_what_a_function_stages_belongs_to_the_handler_that_calls_it(tmp_path: Path) -> None:
     """A function that is given kopf's patch is listed where it is called, with the handler's kind and as its own."""
-    (tmp_path / "conditions.py").write_text("def mark_ready(patch, reason):\n    patch.status['ready'] = reason\n")
+    (tmp_path / "conditions.py").write_text("def ready(patch, reason):\n    patch.status['ready'] = reason\n")
     (tmp_path / "operator.py").write_text(
         "import kopf\nimport conditions\n\n\n@kopf.on.create('example.io', 'v1', 'gadgets')\ndef create(patch, **_):\n"
-        "    conditions.mark_ready(patch, 'AllUp')\n"
+        "    conditions.ready(patch, 'AllUp')\n"
     )
     sites = audit([str(tmp_path)], Config(cache=False)).facts.sites
     said = {(site.file, str(site.verb), site.kind, str(site.ownership), site.controller) for site in sites}
-    assert said == {("conditions.py", "merge-patch", "", "unknown", "mark_ready"), ("operator.py", "helper", "Gadget", "own", "create")}
+    assert said == {("conditions.py", "merge-patch", "", "unknown", "ready"), ("operator.py", "helper", "Gadget", "own", "create")}
 
 
 def test_children_are_what_handlers_of_the_same_kind_create(tmp_path: Path) -> None:

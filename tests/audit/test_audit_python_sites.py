@@ -11,6 +11,7 @@ import pytest
 
 from fairlead.audit import audit
 from fairlead.audit.config import Config
+from fairlead.audit.rules import rules
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CASES = {
@@ -52,6 +53,13 @@ CASES = {
 def seen(path: Path, **options: object) -> list[str]:
     report = audit([str(path)], Config(cache=False, tests=True, **options))  # type: ignore[arg-type]
     return [f"{site.line} {site.verb} {site.target} {site.kind or '-'}" for site in report.facts.sites]
+
+
+def test_every_rule_has_python_fixtures_of_both_kinds() -> None:
+    """No rule is without a Python file that it must flag and one that it must not; the two about grants take roles beside the file."""
+    for code in rules():
+        stems = {path.stem.split("_")[0] for path in (FIXTURES / "python" / code).glob("*.py")}
+        assert stems == (set() if code in ("FL013", "FL014") else {"bad", "good"}), code
 
 
 @pytest.mark.parametrize("name", CASES)

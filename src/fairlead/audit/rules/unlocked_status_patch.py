@@ -66,6 +66,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 
 def _fix(site: Site) -> str:
+    if site.helper.startswith("kopf"):
+        return "write through fairlead.AsyncStatusWriter, or use patch.fns, which kopf sends with a test of the resourceVersion"
     if site.language == "python":
         return "put metadata.resourceVersion of the object that was read into the patch, or write through fairlead.StatusWriter"
     return "build the base with client.MergeFromWithOptions(x, client.MergeFromWithOptimisticLock{})"
