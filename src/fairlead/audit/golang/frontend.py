@@ -36,6 +36,7 @@ _WRITER_NAME = re.compile(
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
+_BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
@@ -315,7 +316,7 @@ class GoFrontend:
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
                 if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
                     position = raw.derived = self._given_kind(func, raw)
-                held = bool(func.ir[1]) and (site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + "."))
+                held = self._held_by(func, site)
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
@@ -328,6 +329,10 @@ class GoFrontend:
                     self.wrappers[func.key].sites = sites
         return made
 
+    def _held_by(self, func: Func, site: Site) -> bool:
+        """Whether a method writes its receiver, or what that holds."""
+        return bool(func.ir[1]) and (site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + "."))
+
     def _given_kind(self, func: Func, raw: Raw) -> int:
         """The parameter of the kind that the function writes: `syncStatus(ctx, gadget)` may write what it builds from constants."""
         for position, (name, kind, _) in enumerate(func.ir[4]):
@@ -337,6 +342,9 @@ class GoFrontend:
         return -1
 
     def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
+        if raw.parameter < 0 and site.target == "status" and _BUILDER.search(func.receiver) and self._held_by(func, site):
+            # A builder: `UpdateStatus(gadget).With(...).Run(ctx)`.
+            return True
         if _RUNS.match(func.name):
             return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
@@ -402,11 +410,7 @@ class GoFrontend:
             for site in current:
                 raw = self.raws.get(id(site))
                 position = self.wrappers[key].position
-                site.inner = raw is not None and (
-                    position in (raw.parameter, raw.derived)
-                    if position >= 0
-                    else site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + ".")
-                )
+                site.inner = raw is not None and (position in (raw.parameter, raw.derived) if position >= 0 else self._held_by(func, site))
 
     def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:
         out: list[Patch] = []

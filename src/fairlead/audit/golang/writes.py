@@ -167,7 +167,7 @@ class Writes:
             return ""
         if self._status_shape(receiver) and name in ("Update", "Patch", "Apply", "Create"):
             return "status"
-        if name in ("UpdateStatus", "ApplyStatus"):
+        if name in ("UpdateStatus", "ApplyStatus") and self._has_options(arguments, scope):
             return "typed"
         if receiver[0] == "c" and receiver[1][0] == ".":
             before = receiver[1][1]
@@ -178,6 +178,16 @@ class Writes:
         if name in ("Update", "Patch", "Create", "Delete", "DeleteAllOf") and _CLIENT_NAME.search(render(receiver)):
             return "client" if self.kinds.is_object(self.values.typeof(arguments[1], scope)) else ""
         return ""
+
+    def _has_options(self, arguments: list[Any], scope: Scope) -> bool:
+        """The options of the API last, or an object of it: a database's `UpdateStatus(ctx, id, "done")` has neither."""
+        last = arguments[-1]
+        if last[0] == "..." or "Options" in render(last) or render(last).lower().startswith("opt"):
+            return True
+        kind = self.values.typeof(last, scope)
+        return (kind is not None and kind[0] == "n" and str(kind[2]).endswith("Options")) or any(
+            self.kinds.is_object(self.values.typeof(one, scope)) for one in arguments[1:]
+        )
 
     def _subresource(self, receiver: list[Any], scope: Scope, depth: int = 0) -> str:
         """Which subresource a writer is for: Status() and SubResource("status") through variables and fields."""
