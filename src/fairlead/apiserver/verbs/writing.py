@@ -109,7 +109,9 @@ def replaced(call: Call, entry: Entry, live: Json, new: Json, managed: Managed, 
     if over and _may_go(call, new):
         if not opts.dry_run:
             removed(call, call.key, entry)
-        return Entry(new, entry.revision, managed, kind)
+        last = Entry(new, entry.revision, managed, kind)
+        last.views = {call.version: new}  # it never was in the store: nothing fills in what the store's version lacks
+        return last
     return _stored(call, call.key, entry, new, managed, opts, differs=changed and live is entry.obj)
 
 
