@@ -98,7 +98,7 @@ class Lanes:
                 del self._waiting[uid]
                 return
             self._waiting[uid] = []
-        batch[0].give(Lead(batch, newest))
+        batch[0].give(Lead(batch, newest.but() if newest is not None else None))  # a reading of its own
 
     def withdraw(self, ticket: Ticket) -> None:
         """It waits no more: cancelled. Where it was just given the lead, the next one gets that."""
@@ -146,7 +146,7 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | N
             written = yield from _together(plan, others, newest)
         else:
             written = yield from write(plan)
-        stored = written[0].but()  # a reading of its own, if one is needed
+        stored = written[0]
         return written
     finally:
         for ticket in others:
