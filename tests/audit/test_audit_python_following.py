@@ -77,6 +77,38 @@ BODIES = {
         """,
         ("ssa", "spec", "", (), ()),
     ),
+    "a status patch of an object that nothing types": (
+        """
+        from . import kube
+
+        def report(name):
+            found = kube.find("Gadget", name)
+            found.patch({"status": {"phase": "Running"}}, subresource="status")
+        """,
+        ("merge-patch", "status", "", ("phase",), ()),
+    ),
+    "a lightkube client that nothing types": (
+        """
+        from lightkube.generic_resource import create_namespaced_resource
+        from lightkube.types import PatchType
+
+        Gadget = create_namespaced_resource("example.io", "v1", "Gadget", "gadgets")
+
+        def report(kube, name):
+            kube.patch(Gadget.Status, name, {"status": {"phase": "Running"}}, patch_type=PatchType.MERGE)
+        """,
+        ("merge-patch", "status", "Gadget", ("phase",), ()),
+    ),
+    "kopf's status from a model": (
+        """
+        import kopf
+
+        @kopf.on.update("gadgets")
+        def update(patch, status, **_):
+            patch.status.update(**status.model_dump(by_alias=True))
+        """,
+        ("merge-patch", "status", "Gadget", (), ()),
+    ),
     "finalizers alone": (
         """
         from kubernetes import client

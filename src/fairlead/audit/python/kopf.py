@@ -99,7 +99,7 @@ def staged(path: list[str], value: ast.expr | None, names: Names, kind: str) -> 
 
 def updated(call: ast.Call, path: list[str], names: Names) -> list[tuple[list[str], ast.expr | None]]:
     """patch.status.update(phase=..., {...}): one staged path per key."""
-    out: list[tuple[list[str], ast.expr | None]] = [([*path, one.arg], one.value) for one in call.keywords if one.arg]
+    out: list[tuple[list[str], ast.expr | None]] = [([*path, *([one.arg] if one.arg else [])], one.value) for one in call.keywords]
     for one in call.args:
         held = resolve(one, names)
         if isinstance(held, ast.Dict):

@@ -10,7 +10,7 @@ import ast
 from typing import TYPE_CHECKING
 
 from fairlead.audit.python import bound, dynamic, lightkube, official, own
-from fairlead.audit.python.expressions import argument, literal, text
+from fairlead.audit.python.expressions import argument, dotted, literal, text
 from fairlead.audit.python.module import kind_of
 from fairlead.audit.python.writes import TYPES, Write
 
@@ -60,10 +60,26 @@ def _write(call: ast.Call, name: str, walk: Walk, handed: bool = False) -> Write
     if held is None and "pykube" in walk.module.libraries and "api_kwargs" in text(call):
         return bound.raw(call, name, None)
     if held is None:
+        found = _unmistakable(call, name, receiver, walk)
+        if found is not None:
+            return found
         return own.writer(call, name) if "fairlead" in walk.module.libraries and "writer" in text(receiver).lower() else None
     if handed and held.role not in ("object", "client", "resource"):
         return None
     return _by_role(call, name, held, walk)
+
+
+def _unmistakable(call: ast.Call, name: str, receiver: ast.expr, walk: Walk) -> Write | None:
+    """A receiver that nothing types, and a call that only one client has."""
+    if literal(argument(call, -1, "subresource"), walk.names) == "status" and name in ("patch", "async_patch", "update"):
+        return bound.write_of(call, name, walk.names, "pykube" if "pykube" in walk.module.libraries else "kr8s")
+    if "lightkube" not in walk.module.libraries:
+        return None
+    first = walk.values.of(argument(call, 0, "res", "obj"), walk.scope)
+    named = dotted(receiver).rpartition(".")[2].lstrip("_") in ("client", "lk", "lightkube_client", "lightkube", "kube_client")
+    if (first is not None and first.library == "lightkube" and first.role in ("class", "object")) or (named and not walk.module.official):
+        return lightkube.write_of(call, name, walk.names, lambda node: walk.values.of(node, walk.scope))
+    return None
 
 
 def _by_role(call: ast.Call, name: str, held: Held, walk: Walk) -> Write | None:
