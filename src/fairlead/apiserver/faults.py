@@ -77,6 +77,21 @@ class Fault(msgspec.Struct):
         )
 
 
+def taken(rules: list[Fault], route: routes.Route, kind: str, *, watch: bool) -> Fault | None:
+    """The rule that strikes this request, used up by one; rules that are to strike later come nearer."""
+    for rule in rules:
+        if not rule.matches(route, kind, watch=watch):
+            continue
+        if rule.after > 0:
+            rule.after -= 1
+            continue
+        rule.times -= 1
+        if rule.times <= 0:
+            rules.remove(rule)
+        return rule
+    return None
+
+
 class Faults:
     """The rules that are still to strike."""
 
@@ -116,18 +131,11 @@ class Faults:
         known = machine.kinds.get((route.group, route.resource))
         kind = known.kind if known else ""
         watch = route.verb == "watch" or (route.verb == "list" and any(name == "watch" for name, _ in request.query))
-        for rule in self._rules:
-            if not rule.matches(route, kind, watch=watch):
-                continue
-            if rule.after > 0:
-                rule.after -= 1
-                continue
-            rule.times -= 1
-            if rule.times <= 0:
-                self._rules.remove(rule)
-            self.struck.append(rule)
-            return Strike(rule, route, machine)
-        return None
+        rule = taken(self._rules, route, kind, watch=watch)
+        if rule is None:
+            return None
+        self.struck.append(rule)
+        return Strike(rule, route, machine)
 
 
 class Strike(msgspec.Struct):

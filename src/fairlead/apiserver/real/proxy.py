@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
 from fairlead.apiserver import routes
-from fairlead.apiserver.faults import DROPPED, LAGGING, LOST, STALE, Fault, refusal_of
+from fairlead.apiserver.faults import DROPPED, LAGGING, LOST, STALE, Fault, refusal_of, taken
 from fairlead.errors import Unsupported
 
 if TYPE_CHECKING:
@@ -73,18 +73,10 @@ class ProxyFaults:
     def first(self, route: routes.Route, kind: str, *, watch: bool) -> Fault | None:
         """The rule that strikes this request, used up by one."""
         with self._lock:
-            for rule in self._rules:
-                if not rule.matches(route, kind, watch=watch):
-                    continue
-                if rule.after > 0:
-                    rule.after -= 1
-                    continue
-                rule.times -= 1
-                if rule.times <= 0:
-                    self._rules.remove(rule)
+            rule = taken(self._rules, route, kind, watch=watch)
+            if rule is not None:
                 self.struck.append(rule)
-                return rule
-        return None
+            return rule
 
 
 class Proxy:
