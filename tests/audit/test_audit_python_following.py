@@ -99,6 +99,16 @@ BODIES = {
         """,
         ("merge-patch", "status", "Gadget", ("phase",), ()),
     ),
+    "several fields staged at once": (
+        """
+        import kopf
+
+        @kopf.on.update("gadgets")
+        def update(patch, **_):
+            patch.status.update({"phase": "Running", "conditions": []}, checked=True)
+        """,
+        ("merge-patch", "status", "Gadget", ("checked", "phase", "conditions"), ("conditions",)),
+    ),
     "kopf's status from a model": (
         """
         import kopf

@@ -25,7 +25,7 @@ CASES = {
     "FL002/bad_asyncio": ["9 merge-patch status Gadget"],
     "FL002/bad_dynamic": ["10 merge-patch status Gadget"],
     "FL002/bad_executor": ["9 merge-patch status Gadget"],
-    "FL002/bad_kopf_alias": ["6 merge-patch status -", "11 merge-patch status Gadget", "11 merge-patch status Gadget"],
+    "FL002/bad_kopf_alias": ["6 merge-patch status -", "11 merge-patch status Gadget"],
     "FL002/bad_kopf_result": ["6 merge-patch status Gadget"],
     "FL002/bad_kr8s": ["8 merge-patch status Gadget"],
     "FL002/bad_kr8s_sync": ["6 merge-patch status Gadget"],

@@ -212,14 +212,23 @@ class Walk:
         self.events.append(Event("mutate", line, subject, where, self.block, detail))
 
     def _kopf(self, path: list[str], value: ast.expr | None, one: ast.AST) -> None:
+        """One site for what one statement stages, with all the fields it names."""
         write = kopf.staged(path, value, self.names, self.own)
-        line = getattr(one, "lineno", 0)
-        if write is None or any(site.line == line and site.fields == tuple(path[1:2]) for site in self.sites[-1:]):
+        if write is None:
             return
-        site = self.site(one, write)
-        site.fields = tuple(path[1:2])
-        site.lists = tuple(path[1:2]) if "kopf-list" in write.notes else ()
-        site.error = "returned"
+        last = self.sites[-1] if self.sites else None
+        site = (
+            last
+            if last is not None and (last.line, last.target, last.helper) == (getattr(one, "lineno", 0), write.target, write.helper)
+            else None
+        )
+        if site is None:
+            site = self.site(one, write)
+            site.error = "returned"
+        listed = "kopf-list" in write.notes
+        site.fields = tuple(dict.fromkeys([*site.fields, *path[1:2]]))
+        site.lists = tuple(dict.fromkeys([*site.lists, *(path[1:2] if listed else [])]))
+        site.notes = tuple(dict.fromkeys([*site.notes, *write.notes]))
 
     # -- calls -------------------------------------------------------------------------------------------------------
 
