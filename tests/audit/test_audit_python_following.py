@@ -109,6 +109,16 @@ BODIES = {
         """,
         ("merge-patch", "status", "Gadget", ("checked", "phase", "conditions"), ("conditions",)),
     ),
+    "a name that stands in its own text": (
+        """
+        from kubernetes import client
+
+        def remove(api: client.CustomObjectsApi, plural, name):
+            plural = f"{plural}s"
+            api.delete_namespaced_custom_object("example.io", "v1", "default", plural, name)
+        """,
+        ("delete", "delete", "", (), ()),
+    ),
     "kopf's status from a model": (
         """
         import kopf

@@ -57,13 +57,13 @@ def resolve(node: ast.expr | None, names: Names) -> ast.expr | None:
     return node
 
 
-def literal(node: ast.expr | None, names: Names) -> str:
-    """The text that an expression certainly is; of an f-string with known parts too."""
-    node = resolve(node, names)
+def literal(node: ast.expr | None, names: Names, depth: int = 0) -> str:
+    """The text that an expression certainly is; of an f-string with known parts too. A name may stand in its own f-string."""
+    node = resolve(node, names) if depth < 4 else None
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
-        parts = [literal(one.value if isinstance(one, ast.FormattedValue) else one, names) for one in node.values]
+        parts = [literal(one.value if isinstance(one, ast.FormattedValue) else one, names, depth + 1) for one in node.values]
         return "".join(parts) if all(parts) else ""
     return ""
 
