@@ -25,7 +25,16 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.writes import Writes
 
 _NAMED = re.compile(r"(?i)(?:reconciler|controller)$|^reconcile")
-_IMPLEMENTED = ("sigs.k8s.io/gateway-api", "sigs.k8s.io/mcs-api", "sigs.k8s.io/network-policy-api", "k8s.io/api/networking/")
+# APIs without a controller of their own: whoever implements them writes their status.
+_IMPLEMENTED = (
+    "sigs.k8s.io/gateway-api",
+    "sigs.k8s.io/mcs-api",
+    "sigs.k8s.io/network-policy-api",
+    "k8s.io/api/networking/",
+    "k8s.io/api/certificates/",
+    "k8s.io/api/storage/",
+    "k8s.io/api/resource/",
+)
 _CORE = re.compile(r"(?:^|(?:^|/)api/)(?:core|apps|batch|autoscaling|policy)/v\d\w*$")
 _SUFFIX = re.compile(r"(?i)(?:base|generic)?(?:status)?(?:reconciler|controller|manager|handler|updater|syncer|scope|worker)(?:impl)?$")
 
@@ -183,9 +192,7 @@ class Controllers:
         if controller is not None and controller.own:
             if site.kind in controller.own:
                 return Ownership.OWN
-        elif (site.kind in self._queued(key) and not (self._owners(site.kind, key) and self.queues.handed_over(key))) or self._named_after(
-            site.kind, key, func
-        ):
+        elif self._queues_it(site.kind, key) or (self._could_own(site.api) and self._named_after(site.kind, key, func)):
             return Ownership.OWN
         if (controller is not None and site.kind in controller.children) or self._made_child(site, walk):
             return Ownership.CHILD
@@ -203,10 +210,12 @@ class Controllers:
         """Other controllers that are set up for a kind."""
         return [other for key, other in self.by_key.items() if key != but and kind in other.own]
 
-    def _queued(self, key: str) -> set[str]:
-        """What the queue of a type that no setup names is about."""
+    def _queues_it(self, kind: str, key: str) -> bool:
+        """Whether the queue of a type that no setup names is about a kind."""
         path, _, short = key.rpartition(".")
-        return self.queues.kinds(path, short) if short else set()
+        if not short or kind not in self.queues.kinds(path, short):
+            return False
+        return not (self.queues.handed_over(key) and self._owners(kind, key))
 
     def claim(self, sites: list[tuple[Site, str]]) -> None:
         """Whose a kind is where no setup of the writer says it.
@@ -229,10 +238,13 @@ class Controllers:
                 continue
             if site.kind in claims or _is_command(site.package) or (set_up and set_up.own and self._near(site.api)):
                 continue
-            if self._near(site.api) or _implemented(site.api):
+            if self._could_own(site.api):
                 site.ownership = Ownership.OWN
             elif site.api:
                 site.ownership = Ownership.FOREIGN
+
+    def _could_own(self, api: str) -> bool:
+        return self._near(api) or api.startswith(_IMPLEMENTED)
 
     def _near(self, api: str) -> bool:
         """Whether a kind's package is of the project, or of the same organisation: APIs often are a module of their own."""
@@ -272,11 +284,6 @@ class Controllers:
 def _is_command(package: str) -> bool:
     """Tools that people run are nobody's controller."""
     return any(piece in ("cmd", "cli") for piece in package.split("/"))
-
-
-def _implemented(api: str) -> bool:
-    """APIs without a controller of their own: whoever implements them writes their status."""
-    return api.startswith(_IMPLEMENTED)
 
 
 def _organisation(path: str) -> str:
