@@ -119,6 +119,18 @@ BODIES = {
         """,
         ("delete", "delete", "", (), ()),
     ),
+    "a function that kopf runs on the metadata": (
+        """
+        import functools
+        import kopf
+        from gadgets import allow_deletion
+
+        @kopf.on.update("gadgets")
+        def update(patch, **_):
+            patch.fns.append(functools.partial(allow_deletion, finalizer="example.io/gadget"))
+        """,
+        ("json-patch", "metadata", "Gadget", (), ()),
+    ),
     "kopf's status from a model": (
         """
         import kopf

@@ -97,6 +97,12 @@ def staged(path: list[str], value: ast.expr | None, names: Names, kind: str) -> 
     return write
 
 
+def part_of_function(call: ast.Call) -> str:
+    """What a function in patch.fns changes, by what it names: status unless it speaks of metadata alone."""
+    said = " ".join(text(one) for one in call.args)
+    return "metadata" if re.search(r"finalizer|metadata|annotation|label", said) and "status" not in said else "status"
+
+
 def updated(call: ast.Call, path: list[str], names: Names) -> list[tuple[list[str], ast.expr | None]]:
     """patch.status.update(phase=..., {...}): one staged path per key."""
     out: list[tuple[list[str], ast.expr | None]] = [([*path, *([one.arg] if one.arg else [])], one.value) for one in call.keywords]

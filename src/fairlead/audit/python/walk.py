@@ -292,7 +292,7 @@ class Walk:
     def _patched(self, call: ast.Call, name: str, below: list[str]) -> None:
         if below[:1] == ["fns"]:
             if name in ("append", "extend"):
-                site = self.site(call, Write("json-patch", "status", self.own, helper="kopf patch.fns"))
+                site = self.site(call, Write("json-patch", kopf.part_of_function(call), self.own, helper="kopf patch.fns"))
                 site.error = "returned"
         elif name == "update":
             for steps, value in kopf.updated(call, below, self.names):
