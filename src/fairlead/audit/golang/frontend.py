@@ -37,6 +37,7 @@ _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
+_STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
 _GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
@@ -147,7 +148,7 @@ class GoFrontend:
                 raw = self._helper_raw(helper, call, scope)
                 if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.kinds.is_kind(raw.object_type):
                     raw.kind, raw.polymorphic = "", True
-        if raw is None or (helper is None and _decorates(self.project, walk.func, name, call)):
+        if raw is None or (helper is None and _decorates(walk.func, name, call)):
             return None
         site = self._site(walk.func, call, raw)
         if helper is not None:
@@ -493,18 +494,14 @@ def _calls(before: bytes, names: set[str]) -> re.Pattern[bytes] | None:
     return re.compile(before + rb"(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")[\[(]") if names else None
 
 
-def _decorates(project: Project, func: Func, name: str, call: list[Any]) -> bool:
-    """A client around a client: a method that hands all its arguments on to the method of the same name, or any method of a type with
-    most of a client's methods that does, is the API, not a use of it."""
+def _decorates(func: Func, name: str, call: list[Any]) -> bool:
+    """A client around a client: a method that hands all its arguments on to the method of the same name is the API, not a use of it. In a
+    stand-in for tests what it is given may be cleaned on the way."""
     if func.name != name or not func.receiver or len(func.ir[4]) < 2:
         return False
-    package = project.scanned(func.file.package)
-    if package is not None and len(known.WRITES & set(package.methods.get(func.receiver, {}))) >= 4:
-        # The same signature, and the inner client is the receiver's: what it is given may be cleaned on the way.
-        same = len(call[2]) == len(func.ir[4]) and render(call[2][0]) == func.ir[4][0][0]
-        if same and call[1][1][0] == "." and render(call[1][1]).startswith(func.ir[1] + "."):
-            return True
     given = [render(argument) for argument in call[2]]
+    if _STAND_IN.search(func.file.directory) and len(given) == len(func.ir[4]) and render(call[1]).startswith(func.ir[1] + "."):
+        return True
     return given == [parameter[0] for parameter in func.ir[4]] and "V1" not in render(call[1])
 
 
