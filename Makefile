@@ -47,6 +47,8 @@ bench: $(READY) real  ## every benchmark; writes docs/benchmarks.md
 corpus: $(READY)  ## the auditor against its labels in real operators (needs go)
 	@$(BIN)/python tests/audit/corpus/corpus.py
 	@$(BIN)/python tests/audit/corpus/corpus.py --held-out
+	@$(BIN)/python tests/audit/corpus/python_corpus.py
+	@$(BIN)/python tests/audit/corpus/python_corpus.py --held-out
 
 docs: $(READY) real  ## regenerate the generated pages
 	@$(BIN)/python scripts/generate_docs.py
