@@ -124,8 +124,19 @@ class Patches:
             return self._client_patch(name, call, scope)
         callee = self.values.callee(call, scope)
         if callee is None:
-            return []
+            return self._from_closure(name, scope, depth) if function[0] == "i" else []
         return self._returned_patches(callee, call, scope, depth, position)
+
+    def _from_closure(self, name: str, scope: Scope, depth: int) -> list[Patch]:
+        """What a closure that is kept in a variable returns."""
+        var = scope.find(name)
+        out: list[Patch] = []
+        for value, _ in var.values if var is not None and depth < 4 else ():
+            if value and value[0] == "F":
+                for statement in flat(value[1][6]):
+                    if statement[0] == "r" and statement[1]:
+                        out.extend(self.patches(statement[1][0], var.home(scope) if var is not None else scope, depth + 1))
+        return out
 
     def _dotted(self, scope: Scope) -> bool:
         return any(alias == "." and known.is_client_package(path) for alias, path in self.values.project.imports(scope.file).items())

@@ -139,6 +139,10 @@ class Walk:
                 self._switch(one, scope)
             case "{":
                 self.inner(one[1], scope)
+            case "ty":
+                # A local type is known by its name from here on, as a type parameter is.
+                made = {name: self.values.types.of_syntax(declared[1], scope.file, scope.tparams) for name, declared in one[1].items()}
+                scope.tparams = {**scope.tparams, **made}
 
     def _assign(self, one: list[Any], scope: Scope) -> None:
         left, right, operator, line = one[1], one[2], one[3], one[4]
