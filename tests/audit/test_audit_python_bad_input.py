@@ -10,6 +10,7 @@ from fairlead.audit import audit
 from fairlead.audit.config import Config
 from fairlead.audit.fixes import mend
 from fairlead.audit.model import Report
+from fairlead.audit.run import nothing_read
 
 WRITE = (
     "def report(api, body):\n"
@@ -104,3 +105,11 @@ def test_a_fix_in_another_encoding_lands_in_its_place_or_nowhere(tmp_path: Path)
     path.write_bytes(head + call % b"plain")
     mend(audit([str(path)], Config(cache=False)))
     assert b"_content_type" in path.read_bytes()
+
+
+def test_only_what_was_read_counts(tmp_path: Path) -> None:
+    """A lone file that does not parse: nothing could be read; with another beside it, one file was."""
+    (tmp_path / "broken.py").write_text("from kubernetes import client\ndef (:\n")
+    assert nothing_read(audit([str(tmp_path)], Config(cache=False)))
+    (tmp_path / "sound.py").write_text("from kubernetes import client\n")
+    assert not nothing_read(audit([str(tmp_path)], Config(cache=False)))

@@ -37,7 +37,8 @@ def _run(paths: list[str], config: Config) -> Report:
     grants, skipped = rbac.roles(sources)
     facts.grants.extend(grants)
     facts.skipped.extend([*sources.skipped, *skipped])
-    facts.files = len(sources.go) + len(sources.python)
+    unread = {skipped.file for skipped in facts.skipped}
+    facts.files = sum(path not in unread for path in (*sources.go, *sources.python))
     facts.lines = sum(data.count(b"\n") for data in sources.go.values()) + sum(data.count(b"\n") for data in sources.python.values())
     facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
     return judge(facts, config, sources.root)
