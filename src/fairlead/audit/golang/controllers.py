@@ -212,10 +212,11 @@ class Controllers:
 
     def _queues_it(self, kind: str, key: str) -> bool:
         """Whether the queue of a type that no setup names is about a kind."""
+        return kind in self._queued(key) and not (self.queues.handed_over(key) and self._owners(kind, key))
+
+    def _queued(self, key: str) -> set[str]:
         path, _, short = key.rpartition(".")
-        if not short or kind not in self.queues.kinds(path, short):
-            return False
-        return not (self.queues.handed_over(key) and self._owners(kind, key))
+        return self.queues.kinds(path, short) if short else set()
 
     def claim(self, sites: list[tuple[Site, str]]) -> None:
         """Whose a kind is where no setup of the writer says it.
@@ -225,6 +226,7 @@ class Controllers:
         kind of the project's controllers writes for them.
         """
         claims = {kind for controller in self.by_key.values() for kind in controller.own}
+        queued = {key: self._queued(key) for key in {key for _, key in sites if key}}
         for site, key in sites:
             if site.ownership != Ownership.UNKNOWN or str(site.target) != "status" or not site.kind:
                 continue
@@ -235,6 +237,11 @@ class Controllers:
                 continue
             if site.kind in claims and not (key and self._runs(key)):
                 site.ownership = Ownership.OWN
+                continue
+            about = set_up.own if set_up and set_up.own else queued.get(key, set())
+            if about and any(site.kind in kinds for other, kinds in queued.items() if other != key):
+                # This one's queue is about other kinds, and another one's about this.
+                site.ownership = Ownership.FOREIGN
                 continue
             if site.kind in claims or _is_command(site.package) or (set_up and set_up.own and self._near(site.api)):
                 continue

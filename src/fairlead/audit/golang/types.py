@@ -36,6 +36,7 @@ _BUILTIN = {
     "uint16",
 }
 _SAME = {"DeepCopy", "DeepCopyObject", "deepCopy"}
+_OF_CLIENTS = {"Get", "List", "Create", "Update", "Patch", "Delete", "DeleteAllOf", "Status", "SubResource", "Scheme", "RESTMapper"}
 CLIENT_PACKAGE = "sigs.k8s.io/controller-runtime/pkg/client"
 
 
@@ -231,7 +232,12 @@ class Types:
         if package is None:
             return False
         missing = wanted - set(package.methods.get(receiver, {}))
-        return not missing or all(self.member(("n", path, receiver, ()), name) is not None for name in missing)
+        for name in missing:
+            found = self.member(("n", path, receiver, ()), name)
+            # What a type of another module has is not seen: an embedded client is believed to have a client's methods, and no others.
+            if found is None or (found[0] == "outside" and name not in _OF_CLIENTS):
+                return False
+        return True
 
     def results_of(self, found: tuple[str, Any] | None, given: dict[str, Type] | None = None) -> list[Type]:
         """The result types of a member that was looked up and is being called."""
