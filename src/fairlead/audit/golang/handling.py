@@ -107,7 +107,8 @@ def asks_again(value: list[Any]) -> bool:
 
 
 def runs_periodically(func: Func) -> bool:
-    """A function without results that its own file hands to a loop: `wait.Until(c.schedule, period, stop)`."""
-    if func.ir[5] or b"Until" not in func.file.source:
+    """A function without results that its own file hands on beside a period: `wait.Until(c.schedule, time.Minute, stop)`."""
+    name = func.name.encode()
+    if func.ir[5] or name + b"," not in func.file.source:
         return False
-    return re.search(rb"\bwait\.\w*Until\w*\([^\n]*\b" + func.name.encode() + rb"\b", func.file.source) is not None
+    return re.search(rb"[\w.]\b" + name + rb",\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)", func.file.source) is not None

@@ -16,7 +16,8 @@ Use instead
 Fix safety
     No automatic fix: removing a writer is a decision.
 Known limits
-    Without `For(...)` (client-go style) ownership is read from the names of types and packages, and reported for review only.
+    Without `For(...)` (client-go style) ownership is read from what the controller's queue is about, from who publishes the API, and from
+    names; this rule then speaks only where some setup says whose kind it is. Migrating status.storedVersions of a CRD is left alone.
 """
 
 from __future__ import annotations

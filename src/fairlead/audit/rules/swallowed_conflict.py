@@ -22,8 +22,9 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A logged error is accepted where the function then returns another error: the reconcile runs again anyway. Errors that are sent to
-    a channel or kept in a field count as handled.
+    A logged error is accepted where the function then returns another error: the reconcile runs again anyway; and in a function that a
+    loop or a period runs again, in a condition that is asked again, and where the caller is told by a value. Errors that are sent to a
+    channel or kept in a field count as handled.
 """
 
 from __future__ import annotations
