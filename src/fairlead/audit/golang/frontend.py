@@ -38,7 +38,8 @@ _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
-_GENERATED_WRITER = re.compile(rb"^func (\w*(?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
+_GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
+_GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -81,7 +82,7 @@ class GoFrontend:
         functions = [func for file in self._audited_files() for func in file.funcs]
         for func in functions:
             called = set(func.ir[9])
-            if called & _INTERESTING or called & _SETUP or any(outside.may_write(name, func.file.source) for name in called):
+            if called & _INTERESTING or called & _SETUP or any(outside.may_write(name, func.file) for name in called):
                 self._walk(func)
         self._wrap()
         self._resolve_patches()
@@ -103,7 +104,7 @@ class GoFrontend:
     def _generated_writers(self) -> None:
         """Generated code is not audited, but what it writes for its callers is theirs: its functions that write a status are followed."""
         for path, file in self.project.files.items():
-            if not file.generated or path in self.audited or b"Status(" not in file.source:
+            if not file.generated or path in self.audited or not any(word in file.source for word in _GENERATED_WORDS):
                 continue
             names = {name.decode() for name in _GENERATED_WRITER.findall(file.source)}
             if names:
@@ -138,7 +139,7 @@ class GoFrontend:
             name = function[1][2]
         self.controllers.note(walk.func, name, call, scope)
         raw = None
-        if name in _INTERESTING or function[0] == "i" or outside.may_write(name, walk.func.file.source):
+        if name in _INTERESTING or function[0] == "i" or outside.may_write(name, walk.func.file):
             raw = self.writes.classify(call, scope)
         helper: Wrapper | None = None
         if raw is None and name in self.by_method:

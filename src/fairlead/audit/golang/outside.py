@@ -15,6 +15,7 @@ from fairlead.audit.golang import known
 from fairlead.audit.golang.trees import render
 
 if TYPE_CHECKING:
+    from fairlead.audit.golang.project import GoFile
     from fairlead.audit.golang.types import Type
 
 ELSEWHERE = "another module"
@@ -29,10 +30,10 @@ def _named(name: str) -> str:
     return "status" if _STATUS_WRITER.match(name) else "generic" if _GENERIC.match(name) else ""
 
 
-def may_write(name: str, source: bytes) -> bool:
-    """Whether a call of that name, in a file with these bytes, may write a status in another module."""
+def may_write(name: str, file: GoFile) -> bool:
+    """Whether a call of that name, in that file, may write a status in another module."""
     named = _named(name)
-    return named == "status" or (named == "generic" and b', "status")' in source)
+    return named == "status" or (named == "generic" and file.names_status)
 
 
 def patch_type(arguments: list[Any]) -> int:

@@ -38,6 +38,14 @@ class GoFile:
     funcs: list[Func] = field(default_factory=list)
     imports: dict[str, str] | None = None
     package: str = ""
+    status_named: bool | None = None
+
+    @property
+    def names_status(self) -> bool:
+        """Whether some call in it ends with the text "status": asked often, looked up once."""
+        if self.status_named is None:
+            self.status_named = b', "status")' in self.source
+        return self.status_named
 
     @property
     def directory(self) -> str:

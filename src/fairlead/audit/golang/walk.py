@@ -7,7 +7,6 @@ a check.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.handling import asks_again, error_use, leaves, runs_periodically
@@ -58,7 +57,7 @@ _COMPARE = (
     "HasChanges",
     "IsStatusConditionPresentAndEqual",
 )
-_AGAIN = re.compile(r"(?:Until|UntilWithContext|UntilCancelled|PollUntil\w*|JitterUntil\w*|Every|Forever|Tick)$")
+_AGAIN = ("Every", "Forever", "Tick")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
@@ -313,7 +312,7 @@ class Walk:
         function = call[1]
         text = render(function)
         before, loops, periodic = self.retry, self.loops, self.periodic
-        self.periodic = periodic or _AGAIN.search(text) is not None
+        self.periodic = periodic or "Until" in text or text.endswith(_AGAIN)
         if text.endswith(("RetryOnConflict", "OnError")) and any(argument[0] == "F" for argument in call[2]):
             self.retry = f"{call[3]}-{call[6]}"
         self.expression(function, scope)
