@@ -48,7 +48,7 @@ _POSSIBLE = (
     b".DeleteCollection(",
 )
 _CONFIRMED = re.compile(
-    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
+    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient)|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
     rb"|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
     rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\())"
 )
