@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..objects import fielderrors, gotext
+from ..objects import fielderrors, gojson, gotext
 from ..objects.fielderrors import FieldError
 from ..objects.tree import ABSENT, same
 from . import names
@@ -149,7 +149,9 @@ def validate_update(new: Json, old: Json) -> list[FieldError]:
     for name in _IMMUTABLE:
         value = new.get(name)
         if not same(value, old.get(name)):
-            shown = "" if value is None and name in _IMMUTABLE_TEXTS else value
+            shown: Json = "" if value is None and name in _IMMUTABLE_TEXTS else value
+            if name == "uid":  # a text of a type of its own: printed as JSON, not as Go quotes texts
+                shown = fielderrors.Printed(gojson.encode(shown).decode())
             errors.append(fielderrors.invalid(f"metadata.{name}", shown, "field is immutable"))
     errors += _labels(new) + _annotations(new) + _owners(new) + _managed(new)
     return errors

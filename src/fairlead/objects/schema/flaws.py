@@ -175,7 +175,8 @@ def string_flaws(value: str, schema: Schema, path: str) -> list[Flaw]:
     if schema.max_length is not None and len(value) > schema.max_length:
         text = f"{path} in body should be at most {schema.max_length} chars long"
         unit = "byte" if schema.max_length == 1 else "bytes"
-        flaws.append(Flaw(text, "FieldValueTooLong", path, "", f"may not be more than {schema.max_length} {unit}"))
+        detail = f"may not be more than {schema.max_length} {unit}" if schema.max_length >= 0 else "value is too long"
+        flaws.append(Flaw(text, "FieldValueTooLong", path, "", detail))
     elif schema.min_length is not None and len(value) < schema.min_length:
         flaws.append(invalid(path, value, f"{path} in body should be at least {schema.min_length} chars long"))
     elif schema.pattern and not patterns.matcher(schema.pattern)(value):
@@ -220,7 +221,8 @@ def _enum(found: Findings, value: Json, schema: Schema, path: str) -> None:
 
 def too_many(path: str, text: str, count: int, limit: int) -> Flaw:
     """More entries or members than allowed."""
-    return Flaw(text, "FieldValueTooMany", path, count, f"must have at most {limit} {'item' if limit == 1 else 'items'}")
+    detail = f"must have at most {limit} {'item' if limit == 1 else 'items'}" if limit >= 0 else "has too many items"
+    return Flaw(text, "FieldValueTooMany", path, count, detail)
 
 
 def _list(found: Findings, value: list[Json], schema: Schema, path: str, pair: Correlated | None) -> None:
