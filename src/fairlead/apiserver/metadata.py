@@ -149,10 +149,10 @@ def validate_update(new: Json, old: Json) -> list[FieldError]:
     for name in _IMMUTABLE:
         value = new.get(name)
         if not same(value, old.get(name)):
-            shown: Json = "" if value is None and name in _IMMUTABLE_TEXTS else value
+            held: Json = "" if value is None and name in _IMMUTABLE_TEXTS else value
             if name == "uid":  # a text of a type of its own: printed as JSON, not as Go quotes texts
-                shown = fielderrors.Printed(gojson.encode(shown).decode())
-            errors.append(fielderrors.invalid(f"metadata.{name}", shown, "field is immutable"))
+                held = fielderrors.Printed(gojson.encode(held).decode())
+            errors.append(fielderrors.invalid(f"metadata.{name}", held, "field is immutable"))
     errors += _labels(new) + _annotations(new) + _owners(new) + _managed(new)
     return errors
 
