@@ -7,6 +7,11 @@ in that source: file, line,
 function, verb, target, kind, ownership, and the rules that rightly object to it. A project is downloaded by name with `go mod download`
 and audited; what the auditor
 says is compared line by line. A label whose verb is `helper` counts as found only as a helper.
+
+Labels that were made by reading alone may say more: `also` (other answers that a fair reader accepts, by aspect), `tier` (`direct`,
+`named` for a helper named after the status, `purpose` for one that writes the status whatever its name), `arguable` (rules that another
+careful reader might refuse), and `borderline` (calls of functions that decide and write among other things: listed or not, they count
+neither for nor against).
 """
 
 from __future__ import annotations
@@ -24,6 +29,7 @@ from fairlead.audit.config import Config
 
 HERE = Path(__file__).parent
 ASPECTS = ("verb", "target", "kind", "ownership")
+TIERS = ("direct", "named", "purpose")
 
 
 @dataclass
@@ -33,8 +39,11 @@ class Score:
     labels: int = 0
     found: int = 0
     right: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ASPECTS, 0))
+    exact: dict[str, int] = field(default_factory=lambda: dict.fromkeys(ASPECTS, 0))
+    tiers: dict[str, list[int]] = field(default_factory=lambda: {tier: [0, 0] for tier in TIERS})
     findings: int = 0
     justified: int = 0
+    strict: int = 0
     extra: int = 0
     problems: list[str] = field(default_factory=list)
 
@@ -43,13 +52,17 @@ class Score:
         self.found += other.found
         self.findings += other.findings
         self.justified += other.justified
+        self.strict += other.strict
         self.extra += other.extra
         for aspect in ASPECTS:
             self.right[aspect] += other.right[aspect]
+            self.exact[aspect] += other.exact[aspect]
+        for tier in TIERS:
+            self.tiers[tier] = [left + right for left, right in zip(self.tiers[tier], other.tiers[tier], strict=True)]
         self.problems.extend(other.problems)
 
-    def share(self, aspect: str) -> float:
-        return self.right[aspect] / self.found if self.found else 1.0
+    def share(self, aspect: str, exact: bool = False) -> float:
+        return (self.exact if exact else self.right)[aspect] / self.found if self.found else 1.0
 
     @property
     def recall(self) -> float:
@@ -82,27 +95,32 @@ def download(module: str, version: str) -> str:
 
 def score(name: str, project: dict[str, Any], directory: str) -> Score:
     report = audit([directory], Config(cache=False))
-    labelled = {(label["file"], label["line"]): label for label in project["labels"]}
+    read = {(label["file"], label["line"]): label for label in project["labels"]}
+    labelled = {place: label for place, label in read.items() if not label.get("borderline")}
     sites = {(site.file, site.line): site for site in report.facts.sites}
     result = Score(labels=len(labelled))
     for place, label in labelled.items():
-        site = sites.get(place)
+        site, tier = sites.get(place), result.tiers[label.get("tier", "direct")]
+        tier[1] += 1
         if site is None:
             result.problems.append(f"{name}: {place[0]}:{place[1]} not found ({label['verb']} of {label['kind'] or 'any kind'})")
             continue
         result.found += 1
+        tier[0] += 1
         for aspect in ASPECTS:
             said, wanted = str(getattr(site, aspect)), label[aspect]
-            result.right[aspect] += said == wanted
-            if said != wanted:
+            accepted = said in (wanted, *label.get("also", {}).get(aspect, ()))
+            result.exact[aspect] += said == wanted
+            result.right[aspect] += accepted
+            if not accepted:
                 result.problems.append(
                     f"{name}: {place[0]}:{place[1]} {aspect} is {wanted or 'unknown'}, the auditor says {said or 'unknown'}"
                 )
     for place, site in sites.items():
-        if site.target == "status" and place not in labelled:
+        if site.target == "status" and place not in read:
             result.extra += 1
             result.problems.append(f"{name}: {place[0]}:{place[1]} is not in the labels")
-    _judge(name, report, labelled, result)
+    _judge(name, report, read, result)
     return result
 
 
@@ -115,6 +133,7 @@ def _judge(name: str, report: Any, labelled: dict[tuple[str, int], dict[str, Any
         label = labelled.get((finding.places[0].file, finding.places[0].line))
         if label is not None and finding.code in label["rules"]:
             result.justified += 1
+            result.strict += finding.code not in label.get("arguable", ())
         else:
             result.problems.append(f"{name}: {finding.places[0].file}:{finding.places[0].line} {finding.code} is not justified")
 
@@ -145,6 +164,24 @@ def table(scores: dict[str, Score]) -> list[str]:
     return lines
 
 
+def tiered_table(scores: dict[str, Score]) -> list[str]:
+    """For labels made by reading alone: recall by how plainly a call says what it does; in brackets, only the label's own answer counts."""
+    lines = [
+        "| project | direct | and named | and by purpose | verb | target | kind | ownership | findings | justified | strict |",
+        "| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+    ]
+    total = Score()
+    for one in scores.values():
+        total.add(one)
+    for name, one in [*scores.items(), ("**all**", total)]:
+        sums = [[sum(one.tiers[tier][at] for tier in TIERS[: upto + 1]) for at in (0, 1)] for upto in range(3)]
+        recall = " | ".join(f"{found}/{read} ({found / max(1, read):.1%})" for found, read in sums)
+        shares = " | ".join(f"{one.share(aspect):.1%} ({one.share(aspect, exact=True):.1%})" for aspect in ASPECTS)
+        strict = one.strict / one.findings if one.findings else 1.0
+        lines.append(f"| {name} | {recall} | {shares} | {one.findings} | {one.precision:.1%} | {strict:.1%} |")
+    return lines
+
+
 def _row(name: str, one: Score) -> str:
     shares = " | ".join(f"{one.share(aspect):.1%}" for aspect in ASPECTS)
     return f"| {name} | {one.labels} | {one.recall:.1%} | {shares} | {one.findings} | {one.precision:.1%} |"
@@ -154,10 +191,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the auditor on labelled operators.")
     parser.add_argument("projects", nargs="*")
     parser.add_argument("--held-out", action="store_true", help="the projects that were kept out of development")
+    parser.add_argument("--tiers", action="store_true", help="recall by tier, exact answers and strict precision beside the rest")
     parser.add_argument("--problems", action="store_true", help="print every difference")
     arguments = parser.parse_args()
     scores = measure(arguments.projects, arguments.held_out)
-    print("\n".join(table(scores)))
+    print("\n".join((tiered_table if arguments.tiers else table)(scores)))
     if arguments.problems:
         for one in scores.values():
             print("\n".join(one.problems))
