@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ..fieldset import EMPTY
+from ..paths import from_fields_v1, index_of
 from .collect import collect, with_named
 from .remove import remove
 from .values import prefixed
@@ -28,7 +29,8 @@ def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entr
         return merged
     # Entries at other versions are always asked, because the object may not fit them, and that is told.
     alone = all(entry.api_version == world.api_version for entry in entries.values())
-    if alone and last.api_version == world.api_version and not last.fields.difference(claimed):
+    again = last.api_version == world.api_version and not last.fields.difference(claimed)
+    if alone and again and not _owns_full_maps(last.fields, merged):
         return merged  # everything is claimed again: whatever were removed now would come back as owned
     with prefixed("failed to convert merged object to last applied version: "):
         at_last, type_ = world.at(merged, last.api_version)
@@ -40,6 +42,20 @@ def prune(world: World, merged: Json, entries: Mapping[Owner, Entry], last: Entr
     pruned, _ = world.at(pruned, last.api_version)
     gone = with_named(collect(at_last, type_), type_).difference(with_named(collect(pruned, type_), type_))
     return world.at(remove(at_last, gone.intersection(before), type_), world.api_version)[0]
+
+
+def _owns_full_maps(fields: FieldSet, tree: Json) -> bool:
+    """Whether a map was applied empty and has something in it now. It goes, and does not always come back: a list with keys that is
+    empty is no field of its own, so a map that holds nothing else of anybody's counts as not there."""
+    if type(tree) is list:
+        entries = ((index_of(tree, from_fields_v1(step)), child) for step, child in fields.children.items())  # type: ignore[arg-type]
+        return any(index is not None and _owns_full_maps(child, tree[index]) for index, child in entries)
+    if type(tree) is not dict:
+        return False
+    bare = (tree.get(step[2:]) for step in fields.members if step not in fields.children)
+    if any(type(value) is dict and value for value in bare):
+        return True
+    return any(_owns_full_maps(child, tree.get(step[2:])) for step, child in fields.children.items())
 
 
 def _with_owned(world: World, merged: Json, pruned: Json, first: str, entries: Mapping[Owner, Entry]) -> Json:
