@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from fairlead.wire import Answer
 
 COUNTS = (2, 4, 8, 16, 32, 64)
-SECONDS = 4.0
+SECONDS = 3.0
 #: The first wave, when all writers start in the same instant, is left out.
-WARM_UP = 4.0
+WARM_UP = 3.0
 NOW = "2026-01-01T00:00:00Z"
 GROUP = "contention.example.io"
 LISTS = {"map": {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["type"]}, "plain": {}}
@@ -184,7 +184,12 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
     # Everybody's condition is there from the start: a way that lets only a few writers through must not win by a smaller object.
     seed = {"status": "True", "reason": "Seed", "message": "", "lastTransitionTime": NOW}
     seeds = [{"type": f"writer-{index}", **seed} for index in range(writers)]
-    obj = client.patch(obj, {"status": {"conditions": seeds}}, subresource="status", field_manager="bench")
+    if way == "APPLY":  # fields that another manager has written could not be applied
+        for index, entry in enumerate(seeds):
+            part = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "metadata": {"name": name}, "status": {"conditions": [entry]}}
+            obj = client.patch(obj, part, type="apply", subresource="status", field_manager=f"writer-{index}")
+    else:
+        obj = client.patch(obj, {"status": {"conditions": seeds}}, subresource="status", field_manager="bench")
     path = f"/apis/{GROUP}/v1/namespaces/default/{kind}s/{name}"
     transports = [Counting(connect) for _ in range(writers)]
     ready, counting, stop = threading.Barrier(writers + 1), threading.Event(), threading.Event()

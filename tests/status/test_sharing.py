@@ -7,6 +7,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.clients.kubeconfig import connect_async
@@ -15,6 +16,7 @@ from fairlead.status.answers import Lost
 from fairlead.status.conversation import Budget
 from fairlead.status.effects import Conversation, Join, Send, Wait
 from fairlead.status.outcome import Kind, Outcome
+from fairlead.status.sharing import Lanes
 from fairlead.status.writer import AsyncStatusWriter, Session, StatusWriter
 from fairlead.testing.server import ApiServer
 from fairlead.wire import Answer, Request
@@ -63,6 +65,7 @@ class Bench:
             {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "status": {"conditions": [], "phase": "New"}}
         )[0]
         self.bodies: list[Any] = []
+        self.writer._core.lanes = Lanes(at_once=1)  # so that the second one waits
         self.writer.mutate(
             self.object, lambda status: status.conditions.set("Seed", True, reason="Up")
         )  # asks discovery and the schema, once
@@ -318,7 +321,7 @@ def test_threads(bench: Bench) -> None:
 
 
 async def test_tasks(bench: Bench) -> None:
-    """Sixteen async sessions at once: one request for the first, one for the fifteen that came meanwhile."""
+    """Sixteen async sessions at once: a request each for the first two, one for the fourteen that came meanwhile."""
     sent: list[str] = []
 
     async with connect_async(bench.server.kubeconfig) as client:
@@ -341,8 +344,8 @@ async def test_tasks(bench: Bench) -> None:
             return status.outcome
 
         outcomes = await asyncio.gather(*(work(number) for number in range(16)))
-    assert sent == ["PATCH", "PATCH"]
-    assert sum(outcome.requests for outcome in outcomes if outcome is not None) == 2
+    assert sent == ["PATCH"] * 3
+    assert sum(outcome.requests for outcome in outcomes if outcome is not None) == 3
     stored = await asyncio.to_thread(bench.conditions)
     assert stored == {"Seed", "First", *(f"T{number}" for number in range(16))}
 
@@ -371,3 +374,17 @@ async def test_a_cancelled_task(bench: Bench) -> None:
         await tasks[0]
         await writer.mutate(bench.object, condition("C"))
     assert await asyncio.to_thread(bench.conditions) == {"Seed", "A", "C"}
+
+
+def test_two_that_take_turns_stand_on_each_others_writes(bench: Bench) -> None:
+    """Where the object is contended the version is tested: of what the other one of this writer has just stored, not of what was read."""
+    pace = bench.writer._core.memory.pace(bench.object["metadata"]["uid"])
+    pace.until = float("inf")
+    first, second = bench.flush(condition("A")).begin(), bench.flush(condition("B")).begin()
+    first.answer()
+    second.resume()
+    [tested] = [step["value"] for step in msgspec.json.decode(second.asks.request.body) if step["path"] == "/metadata/resourceVersion"]
+    assert tested == bench.stored()["metadata"]["resourceVersion"]
+    second.answer()
+    assert second.outcome is not None
+    assert bench.conditions() == {"Seed", "A", "B"}

@@ -129,7 +129,7 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
     if plan.live is not None:
         done, snapshot = _judge(plan, plan.live, so_far)
         so_far.rebased = False
-    elif plan.strategy is Strategy.COMPARE and plan.pace.gives_way(plan.seconds()):
+    if plan.strategy is Strategy.COMPARE and plan.pace.gives_way(plan.seconds()):
         so_far.yielding = True
     for attempt in range(plan.budget.tries):
         if done is not None:

@@ -1,8 +1,8 @@
 """When to give way to other writers of an object. Pure: times and chance are arguments.
 
 The server applies a patch again whenever another write came first, so with many writers of one object each write costs it many
-rounds, and all of them get slower together. An answer that takes much longer than they usually do says that this is happening.
-For a while after one, a writer gives way: it tests the version of its own last answer. Nobody wrote since: the write is stored at
+rounds, and all of them get slower together. Answers that take much longer than they could say that this is happening.
+For a while after that, a writer gives way: it tests the version of its own last answer. Nobody wrote since: the write is stored at
 once. Somebody did: it is refused at once, for next to nothing, and waits a turn before it tries as ever, and then gets through.
 So a few write at full speed, the others in their turns, and nobody waits for ever. The more often a turn is needed, the longer it is.
 
@@ -18,9 +18,10 @@ import msgspec
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-#: An answer is slow when it takes this many times the quickest one, and at least this long.
-SLOW = 5.0
-SHORTEST = 0.02
+#: Answers are slow when they take this many times the quickest one, and at least this long, on the average of the last dozen or so.
+SLOW = 4.0
+SHORTEST = 0.012
+RECENT = 0.1
 #: For how long after a slow answer a writer gives way: so many seconds, or so many times the answer.
 GIVES_WAY = 1.0
 AS_LONG = 4.0
@@ -49,6 +50,7 @@ class Pace(msgspec.Struct):
     tempo: Tempo
     until: float = float("-inf")
     turn: float = TURN
+    average: float = 0.0
 
     def gives_way(self, now: float) -> bool:
         """Whether the object is contended: the next write tests the version."""
@@ -57,7 +59,8 @@ class Pace(msgspec.Struct):
     def answered(self, took: float, now: float, chance: Callable[[], float]) -> None:
         """Learn from an answer to a write; `chance` gives a number in [0, 1)."""
         self.tempo.heard(took)
-        if took > SHORTEST and took > SLOW * self.tempo.quickest:
+        self.average += (took - self.average) * RECENT if self.average else took
+        if self.average > SHORTEST and self.average > SLOW * self.tempo.quickest:
             self.until = now + max(GIVES_WAY, AS_LONG * took) * (0.5 + chance())
         elif self.turn > TURN:
             self.turn = max(TURN, self.turn * SHORTER)
@@ -66,5 +69,5 @@ class Pace(msgspec.Struct):
         """Somebody else was first: how long to wait for the turn."""
         wait = self.turn * (0.5 + chance)
         self.turn = min(LONGEST, self.turn * LONGER)
-        self.until = now + wait + self.turn
+        self.until = now + wait
         return wait

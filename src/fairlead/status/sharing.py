@@ -1,11 +1,11 @@
-"""Flushes of one writer that meet at one object: while one of them is on the way, the others wait, and then go together.
+"""Flushes of one writer that meet at one object: while two of them are on the way, the others wait, and then go together.
 
 Ten threads that each write their own condition of an object would send ten patches, which the server applies one after the other,
 each of them again and again because another one came first. One patch carries them all. Nothing is given up for it: each flush is
 judged against the newest version on its own, only those that do not touch what another reads or writes go along, and when the
 common patch fails for any reason each goes on alone, as if it had just come.
 
-    lane      nobody is writing this object, or somebody is and the others queue
+    lane      how many are writing this object, and the queue of the others
     ticket    a place in that queue; what is given to it in the end: the lead of all who wait, an outcome, or word to go alone
 """
 
@@ -71,42 +71,58 @@ class Ticket:
             return self.given is None
 
 
-class Lanes:
-    """Who waits for which object, by uid; an object that nobody writes is not here. One at a time: two patches that are on the way
-    to one object together only make the server do one of them twice."""
+#: So many requests of one writer may be on the way to one object: the server works on one while the other is read here. Who comes
+#: then waits.
+AT_ONCE = 2
 
-    def __init__(self) -> None:
-        self._waiting: dict[str, list[Ticket]] = {}
+
+class Lane(msgspec.Struct):
+    """Of one object: how many write it just now, and who waits."""
+
+    writing: int = 0
+    waiting: list[Ticket] = []
+
+
+class Lanes:
+    """Of one writer, by uid; an object that nobody writes is not here."""
+
+    def __init__(self, at_once: int = AT_ONCE) -> None:
+        self._at_once = at_once
+        self._lanes: dict[str, Lane] = {}
         self._lock = allocate_lock()
 
     def enter(self, plan: Plan) -> Ticket | None:
-        """A place in the queue; None where nobody is before us, and then `leave` must follow."""
+        """A place in the queue; None where it may go at once, and then `leave` must follow."""
         with self._lock:
-            waiting = self._waiting.get(plan.target.uid)
-            if waiting is None:
-                self._waiting[plan.target.uid] = []
+            lane = self._lanes.get(plan.target.uid)
+            if lane is None:
+                lane = self._lanes[plan.target.uid] = Lane()
+            if lane.writing < self._at_once:
+                lane.writing += 1
                 return None
             ticket = Ticket(plan)
-            waiting.append(ticket)
+            lane.waiting.append(ticket)
             return ticket
 
     def leave(self, uid: str, newest: Outcome | None) -> None:
         """The next of those who wait leads them all."""
         with self._lock:
-            batch = self._waiting[uid]
+            lane = self._lanes[uid]
+            batch, lane.waiting = lane.waiting, []
             if not batch:
-                del self._waiting[uid]
+                lane.writing -= 1
+                if not lane.writing:
+                    del self._lanes[uid]
                 return
-            self._waiting[uid] = []
         batch[0].give(Lead(batch, newest.but() if newest is not None else None))  # a reading of its own
 
     def withdraw(self, ticket: Ticket) -> None:
         """It waits no more: cancelled. Where it was just given the lead, the next one gets that."""
         uid = ticket.plan.target.uid
         with self._lock:
-            waiting = self._waiting.get(uid, [])
-            if ticket in waiting:
-                waiting.remove(ticket)
+            lane = self._lanes.get(uid)
+            if lane is not None and ticket in lane.waiting:
+                lane.waiting.remove(ticket)
                 return
         if isinstance(ticket.given, Lead):
             rest = [other for other in ticket.given.batch if other is not ticket]
@@ -145,6 +161,8 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | N
         if others:
             written = yield from _together(plan, others, newest)
         else:
+            if newest is not None and plan.live is None and version(newest.object) > version(plan.snapshot):
+                plan.live = newest.object  # known already: judged before anything is sent
             written = yield from write(plan)
         stored = written[0]
         return written
