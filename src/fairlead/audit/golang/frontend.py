@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
+from fairlead.audit.golang.purpose import is_for_writing, is_short
 from fairlead.audit.golang.touched import fill
 from fairlead.audit.golang.trees import render
 from fairlead.audit.golang.types import Types
@@ -52,6 +53,11 @@ class Wrapper:
         self.func = func
         self.position = position
         self.sites = sites
+
+    @property
+    def speaks(self) -> bool:
+        """Its name or its shortness says that it writes. What is for writing by its purpose says nothing of others that have its name."""
+        return bool(_WRITER_NAME.search(self.func.name)) or is_short(self.func) or self.chief.polymorphic or self.position < 0
 
     @property
     def chief(self) -> Site:
@@ -218,7 +224,7 @@ class GoFrontend:
         fitting = [
             wrapper
             for wrapper in self.by_method[name]
-            if wrapper.func.receiver and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
+            if wrapper.func.receiver and wrapper.speaks and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
         ]
         return fitting if self._mostly_write(fitting, name, wanted) else []
 
@@ -355,7 +361,10 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        return bool(_WRITER_NAME.search(func.name)) or (len(func.body) <= 3 and site.error == "returned")
+        if _WRITER_NAME.search(func.name) or (is_short(func) and site.error == "returned"):
+            return True
+        given = raw.parameter >= 0 or self._given_kind(func, raw) >= 0
+        return given and not self._held_by(func, site) and is_for_writing(func, self.walks[id(func)][1].found)
 
     def _lower_callers(self, fresh: list[Wrapper]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it."""
