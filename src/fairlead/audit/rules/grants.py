@@ -19,6 +19,11 @@ def plural(kind: str) -> str:
     return low if low.endswith("endpoints") else low + "es" if low.endswith(("s", "x", "ch", "sh", "z")) else low + "s"
 
 
+def plurals(kind: str) -> set[str]:
+    """The plurals that a grant may mean: a kind that is a plural already (`Settings`) is most often its own."""
+    return {plural(kind), kind.lower()} if kind.lower().endswith("s") else {plural(kind)}
+
+
 def verb_of(site: Site) -> str:
     return _VERBS.get(str(site.way), "patch")
 
@@ -28,7 +33,8 @@ def needed(facts: Facts) -> dict[str, set[str]]:
     out: dict[str, set[str]] = {}
     for site in facts.sites:
         if site.target == "status" and site.kind:
-            out.setdefault(plural(site.kind), set()).add(verb_of(site))
+            for resource in plurals(site.kind):
+                out.setdefault(resource, set()).add(verb_of(site))
     return out
 
 
@@ -55,4 +61,4 @@ def used_in(grant: Grant, uses: dict[str, set[str]], facts: Facts) -> tuple[set[
     if not any(os.path.dirname(site.file) == package for site in facts.sites):
         # No write of any kind stands here: the marker is for code elsewhere (main.go, doc.go).
         return uses.get(resource, set()), any(site.target == "status" and not site.kind for site in facts.sites)
-    return {verb_of(site) for site in reached if site.kind and plural(site.kind) == resource}, blind
+    return {verb_of(site) for site in reached if site.kind and resource in plurals(site.kind)}, blind

@@ -27,7 +27,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from fairlead.audit.rules.grants import WRITE, matches, plural, verb_of
+from fairlead.audit.rules.grants import WRITE, matches, plural, plurals, verb_of
 from fairlead.audit.rules.writing import finding, status_sites, who
 
 if TYPE_CHECKING:
@@ -44,8 +44,11 @@ def check(facts: Facts, policy: str) -> list[Finding]:
     for site in status_sites(facts):
         if not site.kind or site.inner or not _marked(site, facts):
             continue
-        resource, verb = plural(site.kind) + "/status", verb_of(site)
-        if not any(matches(grant, resource) and (verb in grant.verbs or "*" in grant.verbs) for grant in facts.grants):
+        verb, names = verb_of(site), {name + "/status" for name in plurals(site.kind)}
+        fitting = [grant for grant in facts.grants if any(matches(grant, name) for name in names)]
+        if not any(verb in grant.verbs or "*" in grant.verbs for grant in fitting):
+            # The marker that grants another verb knows the plural better than the kind does.
+            resource = next((grant.resource for grant in fitting if grant.resource in names), plural(site.kind) + "/status")
             missing.setdefault((resource, verb), []).append(site)
     out = []
     for (resource, verb), sites in missing.items():
