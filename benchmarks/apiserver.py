@@ -195,49 +195,62 @@ def _operations(turn: int) -> list[Any]:
 GROWTH = (100, 1000, 10_000)
 OPERATIONS = ("create", "get", "patch", "list", "watch")
 BATCH = 50
+ROUNDS = 20
 
 
 def growth(counts: tuple[int, ...] = GROWTH) -> list[dict[str, Any]]:
-    """One server, in process, that grows: what an operation takes when so many objects are there, with the garbage collector as
-    `fairlead serve` sets it. Medians of batches, so that one pause does not decide; the means, with every pause in them, beside."""
-    from fairlead.apiserver.embedded import EmbeddedServer
-    from fairlead.apiserver.inprocess import Transport
+    """Servers of different sizes side by side in one process, asked in turns, so that what the machine does meanwhile meets all of them:
+    what an operation takes where so many objects are, with the garbage collector as `fairlead serve` sets it."""
     from fairlead.cli.serve import calm_collector
 
     calm_collector()
-    grown = Grown(Transport(EmbeddedServer(crds=[CRD]).machine))
-    return [grown.to(count) for count in counts]
+    grown = [Grown(count) for count in counts]
+    took: list[dict[str, list[float]]] = [{name: [] for name in OPERATIONS} for _ in grown]
+    for _ in range(ROUNDS):
+        for name in OPERATIONS:
+            for one, times in zip(grown, took, strict=True):
+                times[name].append(one.time(name))
+    return [
+        {
+            "objects": one.count,
+            "median": {name: statistics.median(all_) for name, all_ in times.items()},
+            "mean": {name: statistics.fmean(all_) for name, all_ in times.items()},
+        }
+        for one, times in zip(grown, took, strict=True)
+    ]
 
 
 class Grown:
-    """A server with more and more objects."""
+    """A server with so many objects."""
 
-    def __init__(self, transport: Any) -> None:
+    def __init__(self, count: int) -> None:
+        from fairlead.apiserver.embedded import EmbeddedServer
+        from fairlead.apiserver.inprocess import Transport
         from fairlead.wire import Request
 
-        self._transport = transport
-        self._made = self._begun = 0
+        self.count = count
+        self._transport = Transport(EmbeddedServer(crds=[CRD]).machine)
         self._chance = random.Random(7)
-        self._stream = transport.open(Request(method="GET", path=COLLECTION, query=(("watch", "true"),)))
-        self.to(BATCH)  # whatever is done only once
-
-    def to(self, count: int) -> dict[str, Any]:
-        """Make objects until there are so many, then ask: batches of operations on objects chosen at random."""
-        while self._made < count - 10 * BATCH:
-            self._create()
-        took: dict[str, list[float]] = {"create": []}
-        while self._made < count:
-            took["create"].append(_timed(self._create, min(BATCH, count - self._made)))
-        for number in range(self._begun, count):  # a first status, so that every later patch is of the same sort
-            self._patch(number)
-        self._begun = count
+        self._stream = self._transport.open(Request(method="GET", path=COLLECTION, query=(("watch", "true"),)))
+        for number in range(count):
+            self._create(number)
+            self._patch(number)  # a first status, so that every later patch is of the same sort
         self._events()
-        for name, operation in (("get", self._get), ("patch", self._patch)):
-            took[name] = [_timed(operation, BATCH) for _ in range(20)]
-        took["list"] = [self._list() for _ in range(5)]
-        took["watch"] = [self._watch() for _ in range(20)]
-        return {"objects": count, "median": {name: statistics.median(all_) for name, all_ in took.items()},
-                "mean": {name: statistics.fmean(all_) for name, all_ in took.items()}}  # fmt: skip
+
+    def time(self, name: str) -> float:
+        """Seconds of one operation, from a batch of them on objects chosen at random."""
+        if name == "create":
+            fresh = iter(range(self.count, self.count + BATCH))
+            took = _timed(lambda: self._create(next(fresh)), BATCH)
+            for number in range(self.count, self.count + BATCH):
+                self._send("DELETE", self._path(number))
+            self._events()
+            return took
+        if name == "list":
+            return self._list()
+        if name == "watch":
+            return self._watch()
+        return _timed(self._get if name == "get" else self._patch, BATCH)
 
     def _send(self, method: str, path: str, body: Any = None, content_type: str = "", query: tuple[tuple[str, str], ...] = ()) -> Any:
         from fairlead.wire import Request
@@ -247,23 +260,22 @@ class Grown:
         assert answer.status in (200, 201), answer.body
         return answer
 
-    def _create(self) -> None:
-        self._send("POST", COLLECTION, {**gadget(f"g{self._made:05d}"), "spec": {"size": self._made}}, "application/json")
-        self._made += 1
+    def _path(self, number: int | None = None) -> str:
+        return f"{COLLECTION}/g{self._chance.randrange(self.count) if number is None else number:05d}"
 
-    def _any(self) -> int:
-        return self._chance.randrange(self._made)
+    def _create(self, number: int) -> None:
+        self._send("POST", COLLECTION, {**gadget(f"g{number:05d}"), "spec": {"size": number}}, "application/json")
 
     def _get(self) -> None:
-        self._send("GET", f"{COLLECTION}/g{self._any():05d}")
+        self._send("GET", self._path())
 
     def _patch(self, number: int | None = None) -> None:
-        path = f"{COLLECTION}/g{self._any() if number is None else number:05d}/status"
         status = {"phase": f"p{self._chance.randrange(10**6)}"}
-        self._send("PATCH", path, [{"op": "add", "path": "/status", "value": status}], "application/json-patch+json")
+        body = [{"op": "add", "path": "/status", "value": status}]
+        self._send("PATCH", f"{self._path(number)}/status", body, "application/json-patch+json")
 
     def _list(self) -> float:
-        """Seconds per object, in pages of 500."""
+        """Per object, in pages of 500."""
         start, items, token = time.process_time(), 0, ""
         while True:
             query = (("limit", "500"), *((("continue", token),) if token else ()))
@@ -271,11 +283,11 @@ class Grown:
             items += len(page["items"])
             token = page["metadata"].get("continue", "")
             if not token:
-                assert items == self._made
+                assert items == self.count
                 return (time.process_time() - start) / items
 
     def _watch(self) -> float:
-        """Seconds per event, from the stream to a tree."""
+        """Per event, from the stream to a tree, in the order of the versions."""
         self._events()
         for _ in range(BATCH):
             self._patch()
@@ -358,9 +370,10 @@ def render() -> str:
         [
             "## The API server",
             table(["", "embedded", "real kube-apiserver", "kmock", "real / embedded", "goal"], rows),
-            "Processor time per operation when so many objects are there, in process, with the garbage collector as `fairlead serve` sets "
-            f"it: operations on objects chosen at random, medians of batches of {BATCH} (in brackets means, which hold every pause of the "
-            "collector). List: per object, in pages of 500. Watch: per event, in the order of the versions. Goal: flat.",
+            "Processor time per operation where so many objects are: three servers in one process, asked in turns, with the garbage "
+            f"collector as `fairlead serve` sets it. Operations on objects chosen at random, medians of batches of {BATCH} (in brackets "
+            "means, which hold every pause of the collector). List: per object, in pages of 500. Watch: per event, in the order of the "
+            "versions. Goal: flat.",
             table(["objects", "create", "GET", "status patch", "list in pages", "watch"], grown),
         ]
     )
