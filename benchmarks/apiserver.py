@@ -172,7 +172,7 @@ def in_process() -> float:
     path = f"{COLLECTION}/g/status"
     transport.send(Request(method="PATCH", path=path, body=msgspec.json.encode({"status": full_status()}), content_type=MERGE_PATCH))
     best = float("inf")
-    for round_ in range(10):
+    for round_ in range(50):  # the best of many: neighbours on the machine make single rounds up to a quarter slower
         requests = [
             Request(method="PATCH", path=path, body=msgspec.json.encode(_operations(round_ * 200 + i)), content_type=JSON_PATCH)
             for i in range(200)
