@@ -232,10 +232,13 @@ class Grown:
         self._transport = Transport(EmbeddedServer(crds=[CRD]).machine)
         self._chance = random.Random(7)
         self._stream = self._transport.open(Request(method="GET", path=COLLECTION, query=(("watch", "true"),)))
+        self._turn = 0
         for number in range(count):
             self._create(number)
             self._patch(number)  # a first status, so that every later patch is of the same sort
-        self._events()
+        events = self._events()
+        assert [event["type"] for event in events] == ["ADDED", "MODIFIED"] * count, "the watch gets every event, in order"
+        _in_order(events)
 
     def time(self, name: str) -> float:
         """Seconds of one operation, from a batch of them on objects chosen at random."""
@@ -270,7 +273,8 @@ class Grown:
         self._send("GET", self._path())
 
     def _patch(self, number: int | None = None) -> None:
-        status = {"phase": f"p{self._chance.randrange(10**6)}"}
+        self._turn += 1
+        status = {"phase": f"p{self._turn}"}
         body = [{"op": "add", "path": "/status", "value": status}]
         self._send("PATCH", f"{self._path(number)}/status", body, "application/json-patch+json")
 
@@ -294,12 +298,17 @@ class Grown:
         start = time.process_time()
         events = self._events()
         took = time.process_time() - start
-        versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
-        assert versions == sorted(versions)
+        assert len(events) == BATCH, "the watch gets every event"
+        _in_order(events)
         return took / len(events)
 
     def _events(self) -> list[Any]:
         return [msgspec.json.decode(line) for line in self._stream.take()]
+
+
+def _in_order(events: list[Any]) -> None:
+    versions = [int(event["object"]["metadata"]["resourceVersion"]) for event in events]
+    assert versions == sorted(set(versions)), "events come in the order of their versions, each once"
 
 
 def _timed(operation: Callable[[], None], times: int) -> float:

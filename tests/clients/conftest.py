@@ -55,11 +55,10 @@ def real_place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A real kube-apiserver."""
     if request.config.getoption("--fairlead-no-real"):
         pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
-    from fairlead.apiserver.real.build import available
+    from fairlead.apiserver.real.build import ensure
     from fairlead.apiserver.real.launch import RealServer
 
-    if available() is None:
-        pytest.skip("the real server is not built: make real")
+    ensure()
     with RealServer() as server:
         place = Place(server.kubeconfig)
         place.client.create(GADGETS)

@@ -64,7 +64,6 @@ class Bench:
         self.object = server.apply(
             {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "status": {"conditions": [], "phase": "New"}}
         )[0]
-        self.bodies: list[Any] = []
         self.writer._core.lanes = Lanes(at_once=1)  # so that the second one waits
         self.writer.mutate(
             self.object, lambda status: status.conditions.set("Seed", True, reason="Up")
@@ -102,7 +101,6 @@ class Flush:
     def answer(self, answer: Answer | Lost | None = None) -> Flush:
         """Carry the request (or say what became of it), up to the next effect."""
         assert isinstance(self.asks, Send), self.asks
-        self._bench.bodies.append(self.asks.request)
         given = answer if isinstance(answer, Lost) else self._bench.transport.send(self.asks.request)
         self._step(lambda: self._conversation.send(answer or given))
         return self

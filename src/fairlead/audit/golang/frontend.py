@@ -361,7 +361,7 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        if _WRITER_NAME.search(func.name) or (is_short(func) and site.error == "returned"):
+        if _WRITER_NAME.search(func.name) or (len(func.body) <= 3 and site.error == "returned"):
             return True
         given = raw.parameter >= 0 or self._given_kind(func, raw) >= 0
         return given and not self._held_by(func, site) and is_for_writing(func, self.walks[id(func)][1].found)
