@@ -78,3 +78,11 @@ def test_the_pages_in_docs_are_those_of_the_rules() -> None:
     assert (directory / "index.md").read_text() == index()
     for code in rules():
         assert (directory / f"{code}.md").read_text() == page(code), f"run python -m fairlead.audit.rules.pages docs/rules for {code}"
+
+
+def test_calls_of_a_helper_that_tells_nobody_are_places_of_its_finding() -> None:
+    """A helper without a result that logs the error of its write is one finding, at the write and at the call."""
+    report = audit([str(FIXTURES / "go" / "FL009" / "bad_silent_helper.go")], Config(cache=False))
+    (finding,) = [one for one in report.findings if one.code == "FL009"]
+    assert [site.function for site in finding.sites] == ["updateStatus", "GadgetReconciler.Reconcile"]
+    assert all("FL009" in site.rules for site in report.facts.sites if site.target == "status")

@@ -103,6 +103,7 @@ class Site:
     base_of: str = ""
     through: str = ""
     inner: bool = False
+    failing: bool = False
 
     @property
     def place(self) -> str:

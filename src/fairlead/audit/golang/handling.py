@@ -15,6 +15,9 @@ if TYPE_CHECKING:
 
 _NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
 _ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
+_FAILED = re.compile(r"\b(?:err[A-Z]\w*|\w*[eE]rr(?:or)?\d?) != nil|\bIs[A-Z]\w*\(\w*[eE]rr\w*[,)]")
+_NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
+_RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 
 
@@ -67,7 +70,7 @@ def _speaks(body: list[Any], name: str) -> bool:
             return True
         if one[0] == "=" and any(mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
             return True
-        if one[0] == "e" and render(one[1]).startswith("panic"):
+        if one[0] == "e" and (render(one[1]).startswith("panic") or _answers(one[1])):
             return True
     return False
 
@@ -78,6 +81,14 @@ def _makes_error(value: list[Any]) -> bool:
         # Another error than the write's own: the caller is told all the same.
         return True
     return text.startswith(("fmt.Errorf", "errors.New", "errors.Wrap", "Errorf")) or "Err" in text.split("(")[0]
+
+
+def _answers(call: list[Any]) -> bool:
+    """Whether whoever sent the request is told: `http.Error(w, ...)`, `fail(w, err)`, `c.AbortWithError(...)`."""
+    if call[0] != "c":
+        return False
+    name = render(call[1])
+    return name == "http.Error" or ".AbortWith" in name or any(argument[0] == "i" and argument[1] in _RESPONSES for argument in call[2])
 
 
 def _logs(value: list[Any]) -> bool:
@@ -112,3 +123,14 @@ def runs_periodically(func: Func) -> bool:
     if func.ir[5] or name + b"," not in func.file.source:
         return False
     return re.search(rb"[\w.]\b" + name + rb",\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)", func.file.source) is not None
+
+
+def speaks_of_failure(guard: str) -> bool:
+    """Whether a branch is taken because something failed."""
+    return bool(_NOT_WELL.match(guard) if guard.startswith("!(") else _FAILED.search(guard))
+
+
+def marks_done(body: list[Any], following: list[Any]) -> bool:
+    """A failure skips the rest of a round, and what follows marks the object as done: the mark that is missing asks for another round."""
+    skips = bool(body) and body[-1][0] == "br" and body[-1][1] == "continue"
+    return skips and any(one[0] == "=" and one[3] == "=" and len(one[1]) == 1 and one[1][0][0] == "." for one in following)

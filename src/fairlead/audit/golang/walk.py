@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.handling import asks_again, error_use, leaves, runs_periodically
+from fairlead.audit.golang.handling import asks_again, error_use, leaves, marks_done, runs_periodically, speaks_of_failure
 from fairlead.audit.golang.scopes import Scope
 from fairlead.audit.golang.trees import mentions, parts, render, type_name
 from fairlead.audit.model import Event, Site
@@ -86,6 +86,7 @@ class Walk:
         self.asked_again = False
         self.results: list[Any] = func.ir[5]
         self.endless = False
+        self.marked: set[int] = set()
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -102,6 +103,8 @@ class Walk:
         for position, one in enumerate(body):
             following = body[position + 1] if position + 1 < len(body) else None
             self._note_use(one, following)
+            if one[0] == "if" and one[1] and marks_done(one[3], body[position + 1 :]):
+                self.marked.update(id(value) for value in one[1][2] if one[1][0] == "=")
             self.statement(one, scope)
 
     def inner(self, body: list[Any], scope: Scope, guard: str = "") -> None:
@@ -209,13 +212,23 @@ class Walk:
             or "modified" in condition
             or "updated" in condition.lower()
         )
-        self.inner(one[3], inside, condition)
+        self.inner(one[3], inside, self._said(one[2], inside))
         if compares:
             self.event("compare", one[5], detail=condition)
             if one[3] and one[3][-1][0] in ("r", "br"):
                 self.returns_after_compare.append(self.block)
         if one[4] is not None:
             self.inner(one[4], inside, f"!({condition})")
+
+    def _said(self, condition: list[Any], scope: Scope) -> str:
+        """A condition; one that is a variable, with what that was made of. A flag that is raised on the way says that something changed."""
+        text = render(condition)
+        name = condition[2] if condition[0] == "u" else condition
+        var = scope.find(name[1]) if name[0] == "i" else None
+        if var is None:
+            return text
+        made = [render(value) for value, _ in var.values]
+        return " ".join([text, *made, *(["changed"] if "true" in made and len(made) > 1 else [])])
 
     def _for(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
@@ -332,12 +345,15 @@ class Walk:
         site.in_retry = self.retry
         site.deferred = self.deferred
         site.error = site.error or self.uses.get(id(call), "used")
+        if site.error == "logged" and id(call) in self.marked:
+            site.error = "used"
         if (self.periodic and site.error in ("logged", "swallowed")) or (self.asked_again and site.error == "swallowed"):
             # The next round writes again; `return false, nil` of a condition asks for one.
             site.error = "used"
         site.guarded = any(_is_check(guard) for guard in self.guards) or any(
             self.block[: len(chain)] == chain for chain in self.returns_after_compare
         )
+        site.failing = any(speaks_of_failure(guard) for guard in self.guards)
         self.found[id(call)] = site
         self.event("write", site.line, site.subject, str(site.target), str(site.way), site)
 

@@ -17,7 +17,9 @@ Fix safety
     No automatic fix.
 Known limits
     Paths are followed within one function, through helpers that write. Two functions called one after the other are seen only when
-    both are such helpers. Writing ahead of an irreversible action is right and wants a suppression with that reason.
+    both are such helpers. Two conditions that exclude each other, a helper that says whether it wrote, and a failure that is reported
+    after an earlier step was stored are no finding. Writing ahead of an irreversible action is right and wants a suppression with that
+    reason.
 """
 
 from __future__ import annotations

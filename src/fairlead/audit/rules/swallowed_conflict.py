@@ -23,8 +23,9 @@ Fix safety
     No automatic fix.
 Known limits
     A logged error is accepted where the function then returns another error: the reconcile runs again anyway; and in a function that a
-    loop or a period runs again, in a condition that is asked again, and where the caller is told by a value. Errors that are sent to a
-    channel or kept in a field count as handled.
+    loop or a period runs again, in a condition that is asked again, and where the caller is told by a value, the sender of a request by
+    its answer, or the next round by a mark that is missing. Errors that are sent to a channel or kept in a field count as handled. Calls of
+    a helper that tells nobody are places of its finding.
 """
 
 from __future__ import annotations
@@ -61,8 +62,15 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             f"{who(site)} {words} the status write of {what(site)}: when another writer was first, this one's status is not "
             f"stored and nothing runs it again"
         )
-        out.append(finding(CODE, [site], message, _FIXES[site.language]))
+        out.append(finding(CODE, [site, *_callers(site, facts)], message, _FIXES[site.language]))
     return out
+
+
+def _callers(site: Site, facts: Facts) -> list[Site]:
+    """Calls of a function that tells nobody what became of the write in it: they cannot know either."""
+    if not site.inner:
+        return []
+    return [other for other in facts.sites if other.verb == "helper" and other.helper_place == site.place and other.error == "used"]
 
 
 def _fails_anyway(site: Site, function: Function) -> bool:
