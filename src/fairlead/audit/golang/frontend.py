@@ -224,12 +224,13 @@ class GoFrontend:
         fitting = [
             wrapper
             for wrapper in self.by_method[name]
-            if wrapper.func.receiver and wrapper.speaks and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
+            if wrapper.func.receiver and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
         ]
         return fitting if self._mostly_write(fitting, name, wanted) else []
 
     def _mostly_write(self, fitting: list[Wrapper], name: str, wanted: set[str]) -> bool:
-        """An interface is an updater when most of what implements it writes, in the packages of those that do."""
+        """An interface is an updater when most of what implements it writes, in the packages of those that do; all of it, where no name
+        says so."""
         packages = {wrapper.func.file.package for wrapper in fitting}
         implementing = 0
         for path in packages:
@@ -238,7 +239,7 @@ class GoFrontend:
                 implementing += sum(
                     name in methods and self.types.implements(path, receiver, wanted) for receiver, methods in package.methods.items()
                 )
-        return len(fitting) * 2 >= implementing
+        return len(fitting) * (2 if all(wrapper.speaks for wrapper in fitting) else 1) >= implementing
 
     def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
         if wrapper.position >= len(call[2]):
@@ -363,8 +364,13 @@ class GoFrontend:
             return False
         if _WRITER_NAME.search(func.name) or (len(func.body) <= 3 and site.error == "returned"):
             return True
-        given = raw.parameter >= 0 or self._given_kind(func, raw) >= 0
-        return given and not self._held_by(func, site) and is_for_writing(func, self.walks[id(func)][1].found)
+        return self._was_given(func, raw, site) and is_for_writing(func, self.walks[id(func)][1].found)
+
+    def _was_given(self, func: Func, raw: Raw, site: Site) -> bool:
+        """Whether callers know what is written: they give it, what holds it, or what it is found by, and not an object of another kind."""
+        if raw.parameter >= 0 or self._held_by(func, site) or raw.derived < 0 or self._given_kind(func, raw) >= 0:
+            return True
+        return not self.writes.kinds.is_kind(self.types.of_syntax(func.ir[4][raw.derived][1], func.file))
 
     def _lower_callers(self, fresh: list[Wrapper]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
 from fairlead.audit.golang.naming import KindsNamed
-from fairlead.audit.golang.trees import parts, render
+from fairlead.audit.golang.trees import flat, parts, render
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.scopes import Scope
@@ -31,6 +31,7 @@ class Kinds:
         self.values = values
         self.types = values.types
         self.spoken = KindsNamed(values)
+        self._interfaces: dict[tuple[str, str, str], bool] = {}
 
     def is_object(self, kind: Type) -> bool:
         if kind is None or kind[0] != "n":
@@ -95,6 +96,17 @@ class Kinds:
             return "", "", True
         return name, path, False
 
+    def is_interface_elsewhere(self, kind: Type, expr: list[Any], scope: Scope) -> bool:
+        """A type of another module that this file never points to nor makes, handed to a client as it is: an interface, as clients take
+        kinds by pointer."""
+        if kind is None or kind[0] != "n" or expr[0] == "&" or self.types.project.package_of(kind[1]) is not None:
+            return False
+        key = (scope.file.path, kind[1], kind[2])
+        if key not in self._interfaces:
+            aliases = [alias for alias, path in self.types.project.imports(scope.file).items() if path == kind[1]]
+            self._interfaces[key] = bool(aliases) and _only_by_name(scope.file.source, aliases[0], str(kind[2]))
+        return self._interfaces[key]
+
     def named_kind(self, expr: list[Any], scope: Scope) -> str:
         """The kind that is set on an unstructured object, where the text of it can be seen."""
         root = expr
@@ -115,8 +127,23 @@ class Kinds:
                 if self.kind_of(kind)[0]:
                     return self.kind_of(kind)[0]
         # A variable of an interface type holds what was assigned to it, when that is always one kind.
-        held = {self.kind_of(self.values.typeof(value, var.home(scope)))[0] if at == 0 else "" for value, at in var.values}
+        held = {self._held_kind(value, var.home(scope)) if at == 0 else "" for value, at in var.values}
         return held.pop() if len(held) == 1 and var.parameter < 0 and not var.ranged else ""
+
+    def _held_kind(self, value: list[Any], scope: Scope) -> str:
+        kind = self.values.typeof(value, scope)
+        named = "" if self.is_interface_elsewhere(kind, value, scope) else self.kind_of(kind)[0]
+        return named or self._returned_kind(value, scope)
+
+    def _returned_kind(self, call: list[Any], scope: Scope) -> str:
+        """The kind that a function of the project returns as an interface, when that is always one."""
+        callee = self.values.callee(call, scope) if call and call[0] == "c" else None
+        if callee is None:
+            return ""
+        full = self.values.with_body(callee)
+        inside = self.values.quick_scope(full)
+        returned = {self.kind_of(self.values.typeof(one[1][0], inside))[0] for one in flat(full.body) if one[0] == "r" and one[1]}
+        return returned.pop() if len(returned) == 1 else ""
 
     def _told_kind(self, expr: list[Any], scope: Scope, sure: bool, depth: int = 0) -> str:
         """The kind that a GroupVersionKind, or the text of one, says: through variables, constants, and names such as `GadgetGVK`."""
@@ -170,6 +197,14 @@ class Kinds:
             return []
         var = scope.find(expr[1])
         return [] if var is None else [value for value, _ in var.values]
+
+
+def _only_by_name(source: bytes, alias: str, name: str) -> bool:
+    """Whether a type is named in a file, and neither pointed to, made, declared as a variable's nor put in a list there."""
+    text = rf"{re.escape(alias)}\.{re.escape(name)}\b".encode()
+    return re.search(rb"\b" + text, source) is not None and not re.search(
+        rb"(?:[*&\]]|\bvar \w+ |\bnew\()" + text + rb"|\b" + text + rb"\{", source
+    )
 
 
 def _kind_in(expr: list[Any]) -> str:

@@ -28,7 +28,7 @@ _CERTAIN = (
     b"ApplyStatus(",
     b"PatchStatus(",
     b"MergeFrom",
-    b".SubResource(",
+    b"SubResource(",
     b"ControllerManagedBy",
     b"CreateOrUpdate(",
     b"CreateOrPatch(",

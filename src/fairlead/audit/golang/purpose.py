@@ -1,8 +1,8 @@
 """Is writing a status what a function is for, whatever its name?
 
-Called by `frontend` for functions that write the status of something they are given. `fail(ctx, gadget, err)` is for writing when it is
-short, writes nothing else, answers nothing but how that went, and its normal path leads through the write: a condition around the write
-may ask only about errors, nil and feature gates. A function that runs a reconcile or a step of one decides, and is never taken for one.
+Called by `frontend` for functions that write the status of something they are given, or that their receiver holds. It is, when every call
+that succeeds passes a status write (`must_write`), it has no other effect, and it answers nothing but how that went. A function that runs
+a reconcile or a step of one decides, and is never taken for a writer.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.trees import parts, render, type_name
+from fairlead.audit.golang.must_write import ERROR, Paths
+from fairlead.audit.golang.trees import flat, parts, render, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -18,22 +19,33 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func
     from fairlead.audit.model import Site
 
-_LONGEST = 60
 _SHORT = 30
-_OUTCOMES = {"error", "bool", "Result", "Duration"}
 _STEP = re.compile(
-    r"(?i)^(?:reconcile|sync|process|run|start|setup|handle(?!\w*(?:err|fail))|ensure|check|create|delete|provision|on(?:add|update|delete))"
+    r"(?i)^(?:reconcile|sync|process|run|start|setup|main|handle(?!\w*(?:err|fail))|ensure|check|wait|verify|validate|detect|create|delete|provision|"
+    r"on(?:add|update|delete))"
 )
-_BESIDE_THE_POINT = re.compile(r"\berr\w*\b|\w*[eE]rr\b|\bnil\b|Enabled\(")
+_MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|handle\w*(?:err|fail))")
+_OUTCOMES = {"error", "bool", "Result", "Duration"}
+_LOOKS = re.compile(
+    r"(?i)^(?:get|list|find|fetch|lookup|load|read|is|has|can|should|need|from|into|new|with|log|v|info|error|debug|inject|wrap|done|err|value|"
+    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait)|event"
+)
 
 
 def is_for_writing(func: Func, sites: dict[int, Site]) -> bool:
     """Whether the writes of a function, by the identity of their calls, are its purpose."""
-    if _STEP.search(func.name) or int(func.ir[8]) - func.line > _LONGEST:
+    if _STEP.search(func.name) or any(site.target != "status" for site in sites.values()):
         return False
-    if any(site.target != "status" for site in sites.values()) or len({site.kind for site in sites.values()}) > 1:
+    if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
-    return _answers_little(func) and _passes(func.body, sites)
+    if not _MARKS.search(func.name) and _acts(func.body, sites, func.ir[1]):
+        return False
+    return Paths(func, sites).always(func.body)
+
+
+def _answers_little(func: Func, kinds: set[str]) -> bool:
+    """Whether it wrote, what, how that went, when to come again: who asks for anything else does not call it for the write."""
+    return all(type_name(result[1]) in _OUTCOMES or type_name(result[1]) in kinds for result in func.ir[5])
 
 
 def is_short(func: Func) -> bool:
@@ -41,37 +53,46 @@ def is_short(func: Func) -> bool:
     return len(func.body) <= 3 and int(func.ir[8]) - func.line <= _SHORT and not any(one and one[0] in ("for", "g") for one in func.body)
 
 
-def _answers_little(func: Func) -> bool:
-    """Whether it wrote, how that went, when to come again: who asks for anything else does not call it for the write."""
-    return all(type_name(result[1]) in _OUTCOMES for result in func.ir[5])
-
-
-def _passes(body: list[Any], writes: Collection[int]) -> bool:
-    """Whether the normal path through these statements leads through one of the writes."""
-    return any(_holds(one, writes) for one in body)
-
-
-def _holds(one: list[Any], writes: Collection[int]) -> bool:
-    if not one:
-        return False
-    match one[0]:
-        case "=":
-            return any(_writes(value, writes) for value in one[2])
-        case "v":
-            return any(_writes(value, writes) for value in one[3])
-        case "e":
-            return _writes(one[1], writes)
-        case "r":
-            return any(_writes(value, writes) for value in one[1])
-        case "{":
-            return _passes(one[1], writes)
-        case "if":
-            if _holds(one[1], writes) or _writes(one[2], writes):
-                return True
-            return bool(_BESIDE_THE_POINT.search(render(one[2]))) and (_passes(one[3], writes) or _passes(one[4] or [], writes))
+def _acts(body: list[Any], sites: Collection[int], receiver: str = "") -> bool:
+    """Whether it does something besides: sets something going, or calls something that is given a context, or a method of its own that may
+    fail, which neither writes the status nor looks something up."""
+    for one in flat(body):
+        if one[0] == "g":
+            return True
+        may_fail = one[0] == "=" and bool(one[1]) and ERROR.search(render(one[1][-1])) is not None
+        for expr in _expressions(one):
+            for part in parts(expr):
+                if part[0] == "F" and _acts(part[1][6], sites, receiver):
+                    return True
+                if part[0] == "c" and id(part) not in sites and _LOOKS.search(_called(part)) is None:
+                    own = may_fail and bool(receiver) and part is expr and render(part[1]).split(".")[0] == receiver
+                    if own or (part[2] and _is_context(part[2][0])):
+                        return True
     return False
 
 
-def _writes(expr: list[Any], writes: Collection[int]) -> bool:
-    """In the expression itself, or in a closure that it hands to a call: a retry."""
-    return any(id(part) in writes or (part[0] == "F" and _passes(part[1][6], writes)) for part in parts(expr))
+def _called(call: list[Any]) -> str:
+    return str(call[1][2] if call[1][0] == "." else call[1][1] if call[1][0] == "i" else "new")
+
+
+def _is_context(expr: list[Any]) -> bool:
+    return render(expr).rsplit(".", 1)[-1].lower() in ("ctx", "context", "todo()", "background()", "context()")
+
+
+def _expressions(one: list[Any]) -> list[list[Any]]:
+    match one[0]:
+        case "=":
+            return [*one[1], *one[2]]
+        case "v":
+            return list(one[3])
+        case "e" | "d" | "g":
+            return [one[1]]
+        case "r":
+            return list(one[1])
+        case "if" | "for":
+            return [one[2]] if one[2] else []
+        case "rng":
+            return [one[2]]
+        case "sw":
+            return [*([one[2]] if one[2] else []), *(value for case in one[3] for value in case[0])]
+    return []

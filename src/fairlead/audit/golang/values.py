@@ -145,6 +145,9 @@ class Values:
         function = call[1]
         if function[0] == "T":
             return [self.types.of_syntax(function[1], scope.file, scope.tparams)]
+        if function[0] == "*":
+            # A conversion to a pointer: `(*batchv1.Job)(j)`.
+            return [self._as_type(function[1], scope)]
         if function[0] == "i":
             plain = self._builtin(function[1], call, scope, depth)
             if plain is not None:

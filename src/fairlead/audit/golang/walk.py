@@ -57,6 +57,7 @@ _COMPARE = (
     "HasChanges",
     "IsStatusConditionPresentAndEqual",
 )
+_FILLS = {"DeepCopyInto", "Unmarshal", "FromUnstructured"}
 _AGAIN = ("Every", "Forever", "Tick")
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
@@ -367,6 +368,8 @@ class Walk:
             var = scope.find(root[1]) if root[0] == "i" else None
             if var is not None:
                 var.filled = [arguments[1]]
+        elif name in _FILLS or name.startswith("Convert"):
+            self._filled(call, name, scope)
         elif name in _META_SETTERS:
             subject = self.path_of(arguments[0], scope) if arguments and not name.startswith("Set") else ""
             if name.startswith("Set") and call[1][0] == ".":
@@ -407,6 +410,15 @@ class Walk:
         if name.startswith(("Sort", "sort")) or text.startswith(("sort.", "slices.Sort")):
             self.event("sort", line, render(arguments[0]) if arguments else "")
         self._passed_on(call, text, scope)
+
+    def _filled(self, call: list[Any], name: str, scope: Scope) -> None:
+        """What is made from something else by a function that is given both."""
+        copied = name == "DeepCopyInto" and call[1][0] == "."
+        source, into = (call[1][1], call[2][:1]) if copied else (call[2][0] if call[2] else ["?"], call[2][1:2])
+        root = into[0][1] if into and into[0][0] == "&" else into[0] if into else ["?"]
+        var = scope.find(root[1]) if root[0] == "i" else None
+        if var is not None:
+            var.filled = [*var.filled, source]
 
     def _versioned(self, name: str, scope: Scope) -> None:
         var = scope.find(name)

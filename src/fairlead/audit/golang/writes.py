@@ -251,6 +251,8 @@ class Writes:
         raw.object_type = kind
         raw.literal = expr[0] == "&" and expr[1][0] == "L"
         raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(kind)
+        if raw.kind and self.kinds.is_interface_elsewhere(kind, expr, scope):
+            raw.kind, raw.api, raw.polymorphic = "", "", True
         if raw.polymorphic or not raw.kind:
             named = self.kinds.named_kind(expr, scope) or (self.kinds.spoken.of(expr, scope) if kind is None else "")
             if named:
@@ -445,8 +447,11 @@ class Writes:
             self.describe(body[0], scope, raw)
         if not raw.kind:
             named = [text for argument in sent.steps.get("Resource", [])[:1] for text in self.values.strings(argument, scope)]
-            raw.kind = known.singular(named[0].capitalize()) if named else ""
+            raw.kind = known.singular(named[0][:1].upper() + named[0][1:]) if named else ""
             raw.polymorphic = not raw.kind
+        for name in sent.steps.get("Name", [])[:1] if raw.derived < 0 else ():
+            raw.subject = raw.subject or render(name)
+            raw.derived = self.derived(name, scope, names=True)
         return raw
 
     # -- other modules -------------------------------------------------------------------------------------------
@@ -515,6 +520,9 @@ def _could_be_object(kind: Type) -> bool:
     """Not a context, a client, a name or a flag."""
     if kind is None:
         return True
+    if kind[0] == "f":
+        # What a function that is handed in makes.
+        return any(made is not None and made[0] in ("n", "tp") and _could_be_object(made) for made in kind[2])
     return kind[0] in ("s", "m", "tp", "I", "S") or (
         kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request")
     )
