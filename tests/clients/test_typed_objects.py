@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import json
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -69,7 +71,13 @@ def kopf_body(place: Place, name: str) -> Any:
     return kopf.Body(place.client.get("apps/v1", "Deployment", name, "default"))
 
 
-MODELS: list[Callable[[Place, str], Any]] = [official_model, lightkube_model, kr8s_object, kopf_body]
+def dicts_of_another_class(place: Place, name: str) -> Any:
+    """OrderedDicts all the way down, as some loaders make them."""
+    raw = json.dumps(place.client.get("apps/v1", "Deployment", name, "default"))
+    return json.loads(raw, object_pairs_hook=OrderedDict)
+
+
+MODELS: list[Callable[[Place, str], Any]] = [official_model, lightkube_model, kr8s_object, kopf_body, dicts_of_another_class]
 
 
 @pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 import msgspec
@@ -207,3 +208,18 @@ def test_an_entry_of_a_keyed_list_is_edited_by_its_key() -> None:
 def test_paths_read_and_print_alike() -> None:
     """The text of a path is what `parse` takes."""
     assert render(parse("conditions[Ready].reason")) == "conditions[Ready].reason"
+
+
+def test_members_of_an_enum_are_texts() -> None:
+    """A reason kept in a StrEnum is the text it stands for: as a value, and when it says what is there already."""
+
+    class Why(StrEnum):
+        UP = "Up"
+        DOWN = "Down"
+
+    status, stage = staged({**OBJECT, "status": {**OBJECT["status"], "conditions": [{**READY, "observedGeneration": 3}]}})  # type: ignore[dict-item]
+    status.conditions.set("Ready", True, reason=Why.UP)
+    assert stage.intents() == []
+    status.conditions.set("Ready", False, reason=Why.DOWN, message=Why.DOWN)
+    entry = stage.tree["status"]["conditions"][0]
+    assert (type(entry["reason"]), entry["reason"], type(entry["message"])) == (str, "Down", str)

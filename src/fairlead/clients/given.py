@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 def plain_object(obj: Any) -> tuple[Json, bool]:
     """The tree, and whether it may lack what the server has."""
-    if obj is None or isinstance(obj, dict):
+    if obj is None or (type(obj) is dict and type(obj.get("status", {})) is dict):
         return obj, False
-    if isinstance(obj, Mapping):  # kopf's Body and friends are views of what the server sent
+    if isinstance(obj, Mapping):  # kopf's Body and friends are views of what the server sent, others are dicts of a class of their own
         return _thawed(obj), False
     module = type(obj).__module__
     raw = getattr(obj, "raw", None)

@@ -10,7 +10,6 @@ import re
 from typing import TYPE_CHECKING
 
 from ..errors import Cause, Invalid
-from .tree import ABSENT, same
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -72,8 +71,12 @@ def said(type: str, status: bool | None, *, reason: str, message: str = "") -> d
     """What a condition shall say, checked: the members that do not depend on what it said before."""
     if not ((status is True or status is False or status is None) and (type, reason) in _known_good):
         _check(type, status, reason)
-    short = len(message) * 4 <= MAX_MESSAGE_BYTES
-    return {"type": type, "status": _STATUSES[status], "reason": reason, "message": message if short else cut(message)}
+    if len(message) * 4 > MAX_MESSAGE_BYTES:
+        message = cut(message)
+    fields = {"type": type, "status": _STATUSES[status], "reason": reason, "message": message}
+    if type.__class__ is str and reason.__class__ is str and message.__class__ is str:
+        return fields
+    return {name: str.__str__(text) for name, text in fields.items()}  # members of a StrEnum are texts as well
 
 
 def settled(before: Json, fields: dict[str, Json], now: str) -> dict[str, Json]:
@@ -84,7 +87,8 @@ def settled(before: Json, fields: dict[str, Json], now: str) -> dict[str, Json]:
     for name, value in fields.items():
         if name == "observedGeneration":
             value = max(value, _generation(entry))
-        if not same(entry.get(name, ABSENT), value):
+        there = entry.get(name)
+        if type(there) is not type(value) or there != value:  # texts and whole numbers, never a container
             changed[name] = value
     if "status" in changed or not entry.get("lastTransitionTime"):
         changed["lastTransitionTime"] = now

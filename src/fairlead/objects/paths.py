@@ -12,6 +12,7 @@ of structured-merge-diff: a step is a member name, the key of an entry of a map 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -20,7 +21,7 @@ from . import gotext
 from .tree import ABSENT, Absent, Json, same
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -70,8 +71,8 @@ def locate(tree: Json, path: Sequence[Step]) -> tuple[str | int, ...] | None:
 def find(tree: Json, path: Sequence[Step]) -> Json | Absent:
     """The value at the path, or ABSENT. A keyed step finds its entry wherever it stands in the list."""
     for step in path:
-        if isinstance(step, str):
-            if not isinstance(tree, dict):
+        if type(step) is str or isinstance(step, str):
+            if type(tree) is not dict and not isinstance(tree, dict):
                 return ABSENT
             tree = tree.get(step, ABSENT)
         else:
@@ -79,30 +80,35 @@ def find(tree: Json, path: Sequence[Step]) -> Json | Absent:
             if index is None:
                 return ABSENT
             tree = tree[index]
-        if tree is ABSENT:
-            return ABSENT
     return tree
 
 
 def index_of(tree: Json, step: int | Key | Value) -> int | None:
     """Where in a list the step leads, or None."""
-    if not isinstance(tree, list):
+    if type(tree) is not list and not isinstance(tree, list):
         return None
-    if isinstance(step, int):
-        return step if 0 <= step < len(tree) else None
-    if isinstance(step, Key):
-        return _keyed_index(tree, step)
-    return next((index for index, entry in enumerate(tree) if same(entry, step.value)), None)
-
-
-def _keyed_index(tree: list[Json], key: Key) -> int | None:
-    name, value = key.fields[0]
-    if len(key.fields) > 1 or type(value) is not str:
-        return next((index for index, entry in enumerate(tree) if key.matches(entry)), None)
-    for index, entry in enumerate(tree):  # conditions and nearly all else: one key member, a text; this is the hot path
-        if type(entry) is dict and entry.get(name) == value:
-            return index
+    if not isinstance(step, Key):
+        if isinstance(step, int):
+            return step if 0 <= step < len(tree) else None
+        return next((index for index, entry in enumerate(tree) if same(entry, step.value)), None)
+    name, value = step.fields[0]
+    if len(step.fields) > 1 or type(value) is not str:
+        return next((index for index, entry in enumerate(tree) if step.matches(entry)), None)
+    try:
+        for index, entry in enumerate(tree):  # conditions and nearly all else: one key member, a text; this is the hot path
+            if entry[name] == value:
+                return index
+    except (KeyError, TypeError):  # an entry without the key, or no object at all
+        return next((index for index, entry in enumerate(tree) if step.matches(entry)), None)
     return None
+
+
+def outermost(paths: Iterable[Path]) -> list[Path]:
+    """Each once, and without those that lie below another."""
+    wanted = dict.fromkeys(paths)
+    if len(wanted) == 1:
+        return list(wanted)
+    return [path for path in wanted if not any(path[:length] in wanted for length in range(len(path)))]
 
 
 def pointer(location: Sequence[str | int]) -> str:
@@ -124,6 +130,7 @@ _INTEGER = re.compile(r"[-+]?[0-9]{1,18}\Z")
 _CONSTANTS: dict[str, Json] = {"true": True, "false": False, "null": None}
 
 
+@lru_cache(maxsize=1024)  # a reconcile says the same few again and again
 def parse(text: str) -> Path:
     """The path that a person wrote.
 

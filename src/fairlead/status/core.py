@@ -99,7 +99,8 @@ class Core:
         intents, live = self._intents(opened)
         if not intents:
             return Outcome(Kind.UNCHANGED, opened.stage.base)
-        return (yield from self._told(opened, self._write(opened, intents, live, strategy or self.settings.strategy)))
+        writing = self._write(opened, intents, live, strategy or self.settings.strategy)
+        return (yield from self._told(opened, writing) if self.hooks else writing)
 
     def _write(self, opened: Open, intents: Sequence[Intent], live: Json | None, strategy: Strategy) -> Conversation[Outcome]:
         asked = 0
@@ -222,14 +223,14 @@ class Core:
 
     def _plan(self, opened: Open, intents: Sequence[Intent], strategy: Strategy) -> Conversation[Plan]:
         target, stage = opened.target, opened.stage
-        resource = yield from self._resource(target)
+        resource = self.memory.resource(target) or (yield from self._resource(target))
         if opened.subresource == STATUS and not resource.status:
             self.memory.resources.pop(target.api_version, None)  # the CRD may have gained it since
             resource = yield from self._resource(target)
         if opened.subresource == STATUS and not resource.status:
             raise FairleadError(f"{target.kind_name} has no status subresource: add `subresources: {{status: {{}}}}` to its CRD")
         shapes = stage.shapes
-        if strategy is COMPARE and _adds_entry(intents):
+        if shapes.enforced is None and strategy is COMPARE and _adds_entry(intents):
             shapes = yield from self._shapes(target, stage)
         kind, manager = target.kind_name, self.settings.field_manager
         return Plan(
@@ -241,8 +242,8 @@ class Core:
         )  # fmt: skip
 
     def _resource(self, target: Target) -> Conversation[Resource]:
-        known = self.memory.resources.get(target.api_version)
-        if known is None or target.kind not in known:
+        known = self.memory.resources.get(target.api_version, {})
+        if target.kind not in known:
             began = self.settings.seconds()
             answer = yield Send(targets.discovery(target))
             self.memory.tempo.heard(self.settings.seconds() - began)
@@ -256,16 +257,15 @@ class Core:
         return known[target.kind]
 
     def _shapes(self, target: Target, stage: Stage) -> Conversation[Shapes]:
-        if stage.shapes.enforced is None:
-            request = schemas.document(target)
-            found = Shapes(enforced=frozenset())
-            if request is not None:
-                answer = yield Send(request)
-                if not isinstance(answer, Lost) and answer.status == 200:
-                    found = schemas.shapes_of(answer.json(), target)
-            self.memory.keep_shapes(target.kind_id, found, self.settings.seconds())
-            known = self._known_shapes(target)
-            stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed}, wholes=stage.shapes.wholes)
+        request = schemas.document(target)
+        found = Shapes(enforced=frozenset())
+        if request is not None:
+            answer = yield Send(request)
+            if not isinstance(answer, Lost) and answer.status == 200:
+                found = schemas.shapes_of(answer.json(), target)
+        self.memory.keep_shapes(target.kind_id, found, self.settings.seconds())
+        known = self._known_shapes(target)
+        stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed}, wholes=stage.shapes.wholes)
         return stage.shapes
 
     # -- after the answer

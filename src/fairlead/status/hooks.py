@@ -40,6 +40,9 @@ class Hooks(Hook):
     def __init__(self, hooks: Iterable[Hook]) -> None:
         self._hooks = tuple(hooks)
 
+    def __bool__(self) -> bool:
+        return bool(self._hooks)
+
     def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
         self._tell("finished", kind, manager, outcome, seconds)
 

@@ -21,12 +21,13 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from .shapes import Shapes
-    from .targets import Resource
+    from .targets import Resource, Target
 
 
 #: Seconds after which it is tried again whether the server still alters a field, or still has no schema to show: CRDs are upgraded.
 ASK_AGAIN = 600.0
 ASK_SOON = 30.0
+_NOTHING: dict[str, Resource] = {}
 
 
 class Learned(msgspec.Struct, frozen=True):
@@ -102,6 +103,10 @@ class Memory:
 
     # -- kinds
 
+    def resource(self, target: Target) -> Resource | None:
+        """What discovery said of the kind, if it was asked."""
+        return self.resources.get(target.api_version, _NOTHING).get(target.kind)
+
     def shapes(self, kind: str, now: float) -> Shapes | None:
         """What is known of the kind's lists; None when it is time to ask."""
         found = self._shapes.get(kind)
@@ -160,7 +165,7 @@ def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:
         found: list[tuple[Path, bool]] = []
         for name, member in sent.items():
             there = stored.get(name, ABSENT)
-            if not same(member, there):
+            if member != there if type(member) is str else not same(member, there):
                 found += _altered((*path, name), member, there)
         return found
     return [] if same(sent, stored) else [(path, not isinstance(stored, type(sent)) and not stored)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..objects.paths import Key, locate, pointer
+from ..objects.paths import Key, index_of, outermost, pointer
 from ..objects.tree import ABSENT, Json, lookup, same
 from .shapes import identities
 
@@ -21,10 +21,12 @@ if TYPE_CHECKING:
 Location = tuple[str | int, ...]
 
 
-def changes(old: Json, new: Json, shapes: Shapes, paths: Sequence[Path] | None = None) -> list[Json]:
-    """The operations that turn old into new. `paths`: the two differ nowhere else."""
+def changes(
+    old: Json, new: Json, shapes: Shapes, paths: Sequence[Path] = (), places: Sequence[Location | None] = (),
+) -> list[Json]:  # fmt: skip
+    """The operations that turn old into new. `paths`: the two differ nowhere else, and these are their places in old."""
     found = Found([], [], [])
-    if paths is None or not _walk_paths(old, new, shapes, paths, found):
+    if not paths or not _walk_paths(old, new, shapes, paths, places, found):
         _walk(old, new, shapes, (), found)
     sets = [{"op": "add", "path": pointer(at), "value": value} for at, value in found.sets]
     if not found.members and not found.entries:
@@ -42,16 +44,33 @@ class Found(NamedTuple):
     entries: list[Location]
 
 
-def _walk_paths(old: Json, new: Json, shapes: Shapes, paths: Sequence[Path], found: Found) -> bool:
-    """Straight to where they differ. False, with nothing found, where the way there is not the same in both."""
-    places = [locate(old, path) for path in paths]
+def _walk_paths(
+    old: Json, new: Json, shapes: Shapes, paths: Sequence[Path], places: Sequence[Location | None], found: Found
+) -> bool:  # fmt: skip
+    """Straight to where they differ. False, with nothing found, where the way there is not the same in both, or one lies on another's."""
+    if len(paths) > 1 and len(outermost(paths)) < len(paths):
+        return False
+    ends: list[tuple[Location, Json]] = []
     for place, path in zip(places, paths, strict=True):
-        if place is None or not all(isinstance(step, (str, Key)) for step in path) or locate(new, path) != place:
+        end = _at_the_same_place(new, path, place) if place is not None else ABSENT
+        if place is None or end is ABSENT:
             return False
-    for place in places:
-        if place is not None:
-            _walk(lookup(old, place), lookup(new, place), shapes, place, found)
+        ends.append((place, end))
+    for place, end in ends:
+        _walk(lookup(old, place), end, shapes, place, found)
     return True
+
+
+def _at_the_same_place(tree: Json, path: Path, place: Location) -> Json:
+    """What the path leads to, if it leads through the same members and indices; else ABSENT."""
+    for step, at in zip(path, place, strict=True):
+        if type(at) is str:
+            if type(tree) is not dict or at not in tree:
+                return ABSENT
+        elif type(step) is not Key or index_of(tree, step) != at:
+            return ABSENT
+        tree = tree[at]
+    return tree
 
 
 def _depth_first(at: Location) -> list[tuple[bool, str | int]]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects.paths import Key, Path, index_of, token
+from ..objects.paths import Key, Path, index_of, outermost, token
 from ..objects.tree import ABSENT, Json
 
 if TYPE_CHECKING:
@@ -38,18 +38,10 @@ def of_paths(snapshot: Json, paths: Iterable[Path], appended: Iterable[Path], sh
     free = set(appended)
     wanted = paths if not free else [p for p in paths if p not in free and not any(p[:length] in free for length in range(len(p)))]
     tests: dict[str, Json] = {}
-    for path in _outermost(wanted):
+    for path in outermost(wanted):
         for at, value in _tests(snapshot, path, shapes):
             tests.setdefault(at, value)
     return [{"op": "test", "path": at, "value": value} for at, value in tests.items()]
-
-
-def _outermost(paths: Iterable[Path]) -> list[Path]:
-    """Without those that lie below another."""
-    wanted = dict.fromkeys(paths)
-    if len(wanted) == 1:
-        return list(wanted)
-    return [path for path in wanted if not any(path[:length] in wanted for length in range(len(path)))]
 
 
 def _tests(snapshot: Json, path: Path, shapes: Shapes) -> list[tuple[str, Json]]:
@@ -57,11 +49,11 @@ def _tests(snapshot: Json, path: Path, shapes: Shapes) -> list[tuple[str, Json]]
     tests: list[tuple[str, Json]] = []
     for depth, step in enumerate(path):
         if isinstance(step, str):
-            if not isinstance(tree, dict) or tree.get(step) is None:
-                if isinstance(tree, dict):
-                    return [*tests, (at + token(step), None)]
+            if not isinstance(tree, dict):
                 return [*tests, (at, _testable(tree))]
-            tree, at = tree[step], at + token(step)
+            tree, at = tree.get(step), at + token(step)
+            if tree is None:
+                return [*tests, (at, None)]
             continue
         index = index_of(tree, step) if isinstance(step, Key) and shapes.keys(path[:depth], tree) is not None else None
         if index is None:
@@ -82,7 +74,9 @@ def _testable(value: Json) -> Json:
 
 def _has_null_in_list(value: Json) -> bool:
     if type(value) is dict:
-        return any(_has_null_in_list(member) for member in value.values() if type(member) in (dict, list))
-    if type(value) is list:
+        for member in value.values():
+            if (type(member) is dict or type(member) is list) and _has_null_in_list(member):
+                return True
+    elif type(value) is list:
         return any(member is None or _has_null_in_list(member) for member in value)
     return False

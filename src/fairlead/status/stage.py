@@ -11,7 +11,7 @@ from ..errors import FairleadError
 from ..objects.conditions import settled
 from ..objects.paths import Key, Path, find, render
 from ..objects.tree import ABSENT, Absent, Json, same
-from .intents import Condition, Drop, Intent, Put, Raise, derive, drop, holds, is_number, put, put_below, says
+from .intents import Condition, Drop, Intent, Put, Raise, applied, derive, drop, holds, is_number, put, put_below, says
 from .lossy import regrown
 
 if TYPE_CHECKING:
@@ -25,8 +25,8 @@ class Stage:
     """Base, staged tree, reads. Paths are from the object's root."""
 
     __slots__ = (
-        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_raises", "_said", "generation", "guards", "now",
-        "reads", "shapes", "tree",
+        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_plain", "_raises", "_said", "generation",
+        "guards", "now", "reads", "shapes", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -49,7 +49,9 @@ class Stage:
         self.guards = tuple(guards)
         self._may_write = may_write
         self.reads: dict[Path, None] = {}
+        #: All that this session changed, and of that what it simply put or dropped.
         self._own: set[Path] = set()
+        self._plain: set[Path] = set()
         self._raises: dict[Path, int] = {}
         self._conditions: dict[Path, Condition] = {}
         #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
@@ -87,6 +89,7 @@ class Stage:
             return
         self.tree = put(self.tree, path, value)
         self._own.add(path)
+        self._plain.add(path)
 
     def drop(self, path: Path) -> None:
         """Stage a removal."""
@@ -96,6 +99,7 @@ class Stage:
             return
         self.tree = drop(self.tree, path)
         self._own.add(path)
+        self._plain.add(path)
 
     def raise_to(self, path: Path, floor: int) -> None:
         """Stage 'at least this'."""
@@ -103,6 +107,9 @@ class Stage:
             self._may_write(path)
         current: Json = find(self.tree, path)
         if is_number(current) and current >= floor:
+            return
+        if self._plain and any(path[:length] in self._plain for length in range(1, len(path) + 1)):
+            self.put(path, floor)  # this session decided already what stands there: that is raised, not what the server has
             return
         self._raises[path] = floor
         self.tree = put(self.tree, path, floor)
@@ -118,6 +125,9 @@ class Stage:
             return
         path = (*root, Key((("type", type_),)))
         after = settled(before, fields, self.now())
+        says_it_already = False
+        if path in self._conditions:
+            after, says_it_already = self._since_the_base(path, after, fields)
         if before is None:
             self.tree = put(self.tree, path, after)
         else:
@@ -125,8 +135,21 @@ class Stage:
             entries = [after if entry is before else entry for entry in entries]
             self.tree = put_below(self.tree, root, entries)
             self._by_type = self.tree, root, entries, {**found, type_: after}
+        if says_it_already:
+            del self._conditions[path]
+            self._said.append((root, type_, fields, after["lastTransitionTime"]))
+            return
         self._conditions[path] = Condition(path, fields, after["lastTransitionTime"])
         self._own.add(path)
+
+    def _since_the_base(self, path: Path, after: dict[str, Json], fields: dict[str, Json]) -> tuple[dict[str, Json], bool]:
+        """A condition that is said twice in one session (False while at work, True at the end) has flipped only if the server has it
+        otherwise: what came in between nobody saw. And whether the server has all of it already."""
+        stood = find(self.base, path)
+        if not isinstance(stood, dict) or stood.get("status") != after["status"] or "lastTransitionTime" in fields:
+            return after, False
+        after = {**after, "lastTransitionTime": stood.get("lastTransitionTime") or after["lastTransitionTime"]}
+        return (stood, True) if same(stood, after) else (after, False)
 
     def _condition(self, root: Path, type_: str) -> Json:
         """The staged condition, or None. A reconcile sets them all: they are sorted by type once, not searched each time."""
@@ -145,13 +168,29 @@ class Stage:
         """What is wanted, as changes that can be applied to any snapshot."""
         if self.tree is self.base:
             return []
-        special = {*self._conditions, *self._raises}
-        wanted: list[Intent] = []
-        if not self._own <= special:  # else nothing but conditions and raised numbers was staged
-            wanted.extend(derive(self.base, self.tree, self.shapes, special))
-        wanted.extend(c for path, c in self._conditions.items() if find(self.tree, path) is not find(self.base, path))
-        wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(self.base, path), floor))
+        base, conditions = self.base, list(self._conditions.values())
+        wanted: list[Intent] = [*conditions]
+        if self._plain:  # else nothing but conditions and raised numbers was staged
+            special = {*self._conditions, *self._raises}
+            wanted = [*derive(base, self.tree, self.shapes, special), *conditions, *self._beside(conditions)]
+        if self._raises:
+            wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(base, path), floor))
         return wanted
+
+    def _beside(self, conditions: list[Condition]) -> list[Put | Drop]:
+        """What else was staged in the entries of these conditions, or removed with them: what the conditions do not say themselves."""
+        found: list[Put | Drop] = []
+        for condition in conditions:
+            if not any(p[: len(condition.path)] == condition.path[: len(p)] for p in self._plain):
+                continue
+            entry: Json = find(self.tree, condition.path)
+            said: Json = find(applied([condition], self.base), condition.path)
+            for name in {**entry, **said}:
+                value = entry.get(name, ABSENT)
+                if not same(value, said.get(name, ABSENT)):
+                    path = (*condition.path, name)
+                    found.append(Drop(path) if value is ABSENT else Put(path, value))
+        return found
 
     def contradicted(self, newest: Json) -> list[Intent]:
         """What the session took for there already, and the newest version known has otherwise."""
@@ -176,6 +215,7 @@ class Stage:
         self._next = None
         self.reads.clear()
         self._own.clear()
+        self._plain.clear()
         self._raises.clear()
         self._conditions.clear()
         self._confirmed.clear()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..objects import gojson, mergepatch
-from ..objects.paths import Key, Path, find
+from ..objects.paths import Key, Path, find, locate
 from ..objects.tree import ABSENT, Json, lookup, replaced, same
 from ..wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from . import operations, preconditions
@@ -21,6 +21,7 @@ from .intents import Condition, Drop, Intent, Put, Raise, applied
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from .operations import Location
     from .shapes import Shapes
 
 
@@ -67,18 +68,18 @@ def compare(
     if target is snapshot:
         return None
     tests, paths = preconditions.of_object(snapshot), written(intents)
+    places = [locate(snapshot, path) for path in paths]
     appended: list[Path] = []
     if by_version:
         tests += preconditions.of_version(snapshot)
     else:
-        appended = [path for path in _entries_to_append(snapshot, intents, shapes) if shapes.may_append(path[:-1])]
-        if appended and shapes.has_duplicates(snapshot):
-            appended = []
+        if None in places:
+            appended = _entries_to_append(snapshot, intents, places, shapes)
         try:
             tests += preconditions.of_paths(snapshot, [*reads, *paths], appended, shapes)
         except preconditions.Untestable:
             tests += preconditions.of_version(snapshot)
-    patch = [*tests, *operations.changes(snapshot, target, shapes, paths)]
+    patch = [*tests, *operations.changes(snapshot, target, shapes, paths, places)]
     return Body(gojson.encode(patch), JSON_PATCH, target, tuple(_as_cause(path[:-1]) for path in appended))
 
 
@@ -120,15 +121,16 @@ def _part(obj: Json, root: str) -> Json:
     return {name: member for name, member in obj.items() if name != "status"}
 
 
-def _entries_to_append(snapshot: Json, intents: Iterable[Intent], shapes: Shapes) -> list[Path]:
-    """Entries that are not there yet, in lists that are: those that an append can make."""
+def _entries_to_append(snapshot: Json, intents: Iterable[Intent], places: Iterable[Location | None], shapes: Shapes) -> list[Path]:
+    """Entries that are not there yet, in lists that are and that the server keeps free of duplicates: those need no test."""
     found = []
-    for intent in intents:
-        if not isinstance(intent, (Put, Condition)) or not isinstance(intent.path[-1], Key) or find(snapshot, intent.path) is not ABSENT:
+    for intent, place in zip(intents, places, strict=True):
+        if place is not None or not isinstance(intent, (Put, Condition)) or not isinstance(intent.path[-1], Key):
             continue
-        if shapes.keys(intent.path[:-1], find(snapshot, intent.path[:-1])) is not None:
+        at = intent.path[:-1]
+        if shapes.may_append(at) and shapes.keys(at, find(snapshot, at)) is not None:
             found.append(intent.path)
-    return found
+    return [] if found and shapes.has_duplicates(snapshot) else found
 
 
 def _owned(snapshot: Json, manager: str) -> Json:

@@ -69,14 +69,20 @@ def target_of(obj: Json) -> Target:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise FairleadError("expected an object with metadata, got one without: pass the object as the server returned it")
-    for where, name in ((obj, "apiVersion"), (obj, "kind"), (metadata, "name"), (metadata, "uid")):
-        if not isinstance(where.get(name), str) or not where[name]:
-            path = name if where is obj else f"metadata.{name}"
-            raise FairleadError(f"expected an object with {path}, got one without: pass the object as the server returned it")
-    api_version, kind = obj["apiVersion"], obj["kind"]
+    api_version: Json = obj.get("apiVersion")
+    kind: Json = obj.get("kind")
+    name: Json = metadata.get("name")
+    uid: Json = metadata.get("uid")
+    if not (api_version and kind and name and uid) or not (type(api_version) is type(kind) is type(name) is type(uid) is str):
+        _refuse_nameless({"apiVersion": api_version, "kind": kind, "metadata.name": name, "metadata.uid": uid})
     group = api_version.rpartition("/")[0]
-    name = f"{kind}.{group}" if group else kind
-    return Target(api_version, kind, metadata.get("namespace") or "", metadata["name"], metadata["uid"], group, name)
+    return Target(api_version, kind, metadata.get("namespace") or "", name, uid, group, f"{kind}.{group}" if group else kind)
+
+
+def _refuse_nameless(identity: dict[str, Json]) -> None:
+    for path, value in identity.items():
+        if not value or not isinstance(value, str):
+            raise FairleadError(f"expected an object with {path}, got one without: pass the object as the server returned it")
 
 
 def discovery(target: Target) -> Request:

@@ -32,8 +32,18 @@ Result = TypeVar("Result")
 FLUSH, DISCARD = "flush", "discard"
 
 
+#: The second that was asked for last, and its text: many conditions are said within one.
+_second: tuple[int, str] = 0, ""
+
+
 def _utc_now() -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    global _second
+    now = int(time.time())
+    known, text = _second
+    if known != now:
+        text = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now))
+        _second = now, text
+    return text
 
 
 def _chance() -> float:
