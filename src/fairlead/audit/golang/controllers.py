@@ -36,6 +36,8 @@ _IMPLEMENTED = (
     "k8s.io/api/resource/",
 )
 _CORE = re.compile(r"(?:^|(?:^|/)api/)(?:core|apps|batch|autoscaling|policy)/v\d\w*$")
+_DEFINITION = "CustomResourceDefinition"
+_REFERENCE = {"SetControllerReference", "SetOwnerReference", "NewControllerRef", "SetOwnerReferences"}
 _SUFFIX = re.compile(r"(?i)(?:base|generic)?(?:status)?(?:reconciler|controller|manager|handler|updater|syncer|scope|worker)(?:impl)?$")
 
 
@@ -50,6 +52,8 @@ class Controllers:
         self.named: dict[str, Controller] = {}
         self._function: dict[str, str] = {}
         self._created: dict[str, set[str]] = {}
+        self._refers: set[str] = set()
+        self._within: dict[int, Func] = {}
         self._counts: dict[str, int] = {}
         self._callers: Callable[[str], list[Func]] = lambda _: []
         self.queues = Queues(values, writes)
@@ -92,7 +96,8 @@ class Controllers:
     def _reconciler(self, expr: list[Any], scope: Scope, depth: int = 0) -> list[str]:
         kind = self.values.typeof(expr, scope)
         if kind is not None and kind[0] == "n" and self.project.package_of(kind[1]) is not None:
-            return [f"{kind[1]}.{kind[2]}"]
+            # Beside the reconciler a function around it is given what it needs: a manager, a kind, a configuration.
+            return [f"{kind[1]}.{kind[2]}"] if depth == 0 or self.project.method(kind[1], kind[2], "Reconcile") is not None else []
         if expr[0] == "c" and depth < 3:
             return [name for argument in expr[2] for name in self._reconciler(argument, scope, depth + 1)]
         return []
@@ -119,6 +124,8 @@ class Controllers:
             for event in walk.events:
                 if event.what == "write" and event.site is not None and str(event.site.target) == "create" and event.site.kind:
                     self._created.setdefault(owner, set()).add(event.site.kind)
+                    if any(_REFERENCE & set(near.ir[9]) for near in func.file.funcs):
+                        self._refers.add(owner)
 
     def display(self, key: str) -> str:
         if not key:
@@ -182,6 +189,7 @@ class Controllers:
 
     def place(self, site: Site, func: Func, walk: Walk) -> None:
         key = self._function.get(func.key, "")
+        self._within[id(site)] = func
         site.controller = self.display(key) or func.name
         site.ownership = self._ownership(site, key, func, walk)
 
@@ -194,12 +202,16 @@ class Controllers:
                 return Ownership.OWN
         elif self._queues_it(site.kind, key) or (self._could_own(site.api) and self._named_after(site.kind, key, func)):
             return Ownership.OWN
+        if site.kind == _DEFINITION and str(site.target) == "status":
+            # Whoever creates a definition: the server reports what became of it.
+            return Ownership.FOREIGN
         if (controller is not None and site.kind in controller.children) or self._made_child(site, walk):
             return Ownership.CHILD
         others = self._owners(site.kind, key)
-        if site.kind in self._created.get(key, set()) and not others:
-            return Ownership.CHILD
-        if controller is not None and controller.own and self._named_after(site.kind, key, func, strict=True):
+        if site.kind in self._created.get(key, set()) and (not others or key in self._refers):
+            # A function that is no method may be called by others than who was seen to.
+            return Ownership.CHILD if func.receiver or not others else Ownership.UNKNOWN
+        if controller is not None and controller.own and not others and self._named_after(site.kind, key, func, strict=True):
             return Ownership.OWN
         built_in = str(site.target) == "status" and site.api.startswith(known.API_GROUPS_BUILT_IN)
         if key and (others or built_in) and self._runs(key):
@@ -217,6 +229,22 @@ class Controllers:
     def _queued(self, key: str) -> set[str]:
         path, _, short = key.rpartition(".")
         return self.queues.kinds(path, short) if short else set()
+
+    def _runs_alone(self, site: Site) -> bool:
+        """Whether a write belongs to what runs by itself, a scheduler or a server: it, or what calls it, has a method to start it."""
+        func = self._within.get(id(site))
+        level, seen = [func] if func is not None else [], set[str]()
+        for _ in range(4):
+            if any(one.receiver and self._starts(one.file.package, one.receiver) for one in level):
+                return True
+            seen |= {one.key for one in level}
+            level = [caller for one in level for caller in self._calling(one) if caller.key not in seen and caller.receiver]
+        return False
+
+    def _starts(self, path: str, receiver: str) -> bool:
+        """It is started; or run until told to stop, by a number of workers. `Run(ctx)` may be how a builder ends."""
+        run = self.project.method(path, receiver, "Run")
+        return self.project.method(path, receiver, "Start") is not None or (run is not None and len(run.ir[4]) > 1)
 
     def claim(self, sites: list[tuple[Site, str]]) -> None:
         """Whose a kind is where no setup of the writer says it.
@@ -236,7 +264,10 @@ class Controllers:
                 site.ownership = Ownership.FOREIGN
                 continue
             if site.kind in claims and not (key and self._runs(key)):
-                site.ownership = Ownership.OWN
+                if _is_command(site.package):
+                    site.ownership = Ownership.UNKNOWN if self._near(site.api) else Ownership.FOREIGN
+                elif not self._runs_alone(site):
+                    site.ownership = Ownership.OWN
                 continue
             about = set_up.own if set_up and set_up.own else queued.get(key, set())
             if about and any(site.kind in kinds for other, kinds in queued.items() if other != key):
