@@ -86,3 +86,18 @@ def test_calls_of_a_helper_that_tells_nobody_are_places_of_its_finding() -> None
     (finding,) = [one for one in report.findings if one.code == "FL009"]
     assert [site.function for site in finding.sites] == ["updateStatus", "GadgetReconciler.Reconcile"]
     assert all("FL009" in site.rules for site in report.facts.sites if site.target == "status")
+
+
+def test_a_call_is_judged_by_the_normal_path_of_its_helper() -> None:
+    """A helper that patches, and PUTs only where that failed, is a patch for its callers."""
+    report = audit([str(FIXTURES / "go" / "FL002" / "bad_beside_failure.go")], Config(cache=False))
+    (call,) = [site for site in report.facts.sites if site.verb == "helper"]
+    assert (str(call.way), call.rules) == ("merge-patch", ["FL002"])
+
+
+def test_a_patch_that_is_made_elsewhere_is_for_review() -> None:
+    """Nothing is claimed of a function that sends whatever it is handed, and a reader is told to look."""
+    report = audit([str(FIXTURES / "go" / "FL002" / "good_handed_on.go")], Config(cache=False))
+    said = {(site.function, str(site.verdict), site.reason) for site in report.facts.sites}
+    reason = "sends a patch that is made elsewhere: whether it carries a resourceVersion is not seen"
+    assert said == {("patchStatus", "review", reason), ("GadgetReconciler.Reconcile", "review", reason)}

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from fairlead.audit import rules, suppressions
 from fairlead.audit.model import Facts, Finding, Report, Site, Target, Verdict
+from fairlead.audit.rules.writing import made_elsewhere
 
 if TYPE_CHECKING:
     from fairlead.audit.config import Config
@@ -22,6 +23,7 @@ _SAFE = {
     "create": "creates, it overwrites nothing",
     "merge-patch": "a plain merge patch of fields that this writer owns",
 }
+_ELSEWHERE = "sends a patch that is made elsewhere: whether it carries a resourceVersion is not seen"
 _OUTSIDE = {
     Target.SPEC: "a write of the main resource, not of status",
     Target.METADATA: "a write of metadata, not of status",
@@ -64,10 +66,13 @@ def _verdicts(facts: Facts, findings: list[Finding], allowed: dict[str, str]) ->
     for finding in findings:
         for site in finding.sites:
             by_site.setdefault(id(site), []).append(finding)
+    unknown = made_elsewhere(facts)
     for site in facts.sites:
         own = by_site.get(id(site), [])
         site.rules = sorted({finding.code for finding in own if finding.severity != "note"})
         site.verdict, site.reason = _verdict(site, [finding for finding in own if finding.severity != "note"], allowed.get(site.place, ""))
+        if id(site) in unknown and site.target == Target.STATUS and not own and site.verdict == Verdict.OK:
+            site.verdict, site.reason = Verdict.REVIEW, _ELSEWHERE
 
 
 def _verdict(site: Site, own: list[Finding], reason: str) -> tuple[Verdict, str]:

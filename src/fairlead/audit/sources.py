@@ -15,7 +15,7 @@ from fairlead.audit.model import Skipped
 
 _PRUNED = {".git", "node_modules", "__pycache__", ".venv", "venv", ".tox", ".mypy_cache", ".terraform", ".idea"}
 _VENDORED = {"vendor", "third_party"}
-_TESTS = {"test", "tests", "testdata", "e2e"}
+_TESTS = {"test", "tests", "testdata", "testing", "testutil", "testutils", "e2e"}
 _GIANT = 4_000_000
 _MODULE = re.compile(rb"^module\s+\"?([^\s\"]+)", re.M)
 

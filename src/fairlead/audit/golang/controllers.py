@@ -297,7 +297,11 @@ class Controllers:
     def _runs(self, key: str) -> bool:
         """Whether the type reconciles something: set up as a controller, named as one, or with a Reconcile method."""
         path, _, short = key.rpartition(".")
-        return key in self.by_key or bool(_NAMED.search(short)) or self.project.method(path, short, "Reconcile") is not None
+        if key in self.by_key or _NAMED.search(short):
+            return True
+        reconcile = self.project.method(path, short, "Reconcile")
+        # A service that reconciles what it was made with is given nothing but a context.
+        return reconcile is not None and len(reconcile.ir[4]) != 1
 
     def _made_child(self, site: Site, walk: Walk) -> bool:
         return any(event.what == "owner" and event.subject == site.subject for event in walk.events)

@@ -30,6 +30,8 @@ class _Paths:
         self.telling: dict[str, State] = {}
         self.holds: list[Literal] = []
         self.under: dict[int, frozenset[Literal]] = {}
+        self.texts: dict[int, str] = {}
+        self.rounds = 0
 
     def run(self, body: list[Any], state: State | None) -> State | None:
         depth = len(self.holds)
@@ -57,7 +59,9 @@ class _Paths:
             case "if":
                 return self._if(one, state)
             case "for":
+                self.rounds += 1
                 inside = self.run(one[4], state)
+                self.rounds -= 1
                 return state if inside is None else state | inside
             case "rng":
                 self.run(one[3], state)
@@ -152,6 +156,7 @@ class _Paths:
                     else:
                         state = self.expression(argument, state)
                 if id(expr) in self.found:
+                    self.texts[id(expr)] = render(expr)
                     state = self._written(id(expr), state)
                     for name in _set_inside(expr):
                         self.telling[name] = frozenset({id(expr)})
@@ -178,6 +183,9 @@ class _Paths:
         for earlier in state:
             other = self.found[earlier]
             if earlier == key or other.subject != site.subject or other.kind != site.kind:
+                continue
+            if self.rounds and self.texts[earlier] == self.texts[key]:
+                # The very same call in a loop after it: what failed is tried again.
                 continue
             if not any(fact.opposite in facts for fact in self.under.get(earlier, ()) if fact.lasts):
                 self.pairs.setdefault((earlier, key), (other, site))

@@ -61,9 +61,9 @@ class Wrapper:
 
     @property
     def chief(self) -> Site:
-        """The write that counts for its callers: of status, where there is one; the least safe one."""
+        """The write that counts for its callers: of status, where there is one, and not where something failed; the least safe one."""
         order = {"update": 0, "merge-patch": 1, "ssa": 2, "json-patch": 3, "merge-patch-locked": 4, "helper": 5, "create": 6, "delete": 7}
-        return min(self.sites, key=lambda site: (site.target != "status", order.get(str(site.way), 9)))
+        return min(self.sites, key=lambda site: (site.target != "status", site.failing, order.get(str(site.way), 9)))
 
 
 class GoFrontend:
@@ -416,6 +416,7 @@ class GoFrontend:
                         chief = wrapper.chief
                         site.effective, site.base = str(chief.way), chief.base
                         site.through = chief.through or chief.helper
+                        site.failing = site.failing or chief.failing
                         if not self.raws[id(site)].settled:
                             site.target = chief.target
                         site.fields, site.lists = site.fields or chief.fields, site.lists or chief.lists

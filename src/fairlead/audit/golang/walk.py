@@ -59,6 +59,8 @@ _COMPARE = (
 )
 _FILLS = {"DeepCopyInto", "Unmarshal", "FromUnstructured"}
 _AGAIN = ("Every", "Forever", "Tick")
+# A list of these is sent as one text.
+_TEXT = (("b", "byte"), ("b", "uint8"))
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
@@ -88,6 +90,7 @@ class Walk:
         self.results: list[Any] = func.ir[5]
         self.endless = False
         self.marked: set[int] = set()
+        self.rest: list[list[Any]] = []
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -104,9 +107,11 @@ class Walk:
         for position, one in enumerate(body):
             following = body[position + 1] if position + 1 < len(body) else None
             self._note_use(one, following)
-            if one[0] == "if" and one[1] and marks_done(one[3], body[position + 1 :]):
-                self.marked.update(id(value) for value in one[1][2] if one[1][0] == "=")
+            self.rest.append(body[position + 1 :])
+            if one[0] == "if" and one[1] and one[1][0] == "=" and marks_done(one[3], [later for rest in self.rest for later in rest]):
+                self.marked.update(id(value) for value in one[1][2])
             self.statement(one, scope)
+            self.rest.pop()
 
     def inner(self, body: list[Any], scope: Scope, guard: str = "") -> None:
         before = self.block
@@ -240,7 +245,9 @@ class Walk:
             self.expression(one[2], inside)
         endless, self.endless = self.endless, self.endless or not one[2]
         self.loops += 1
+        rest, self.rest = self.rest, []
         self.inner(one[4], inside)
+        self.rest = rest
         self.loops -= 1
         self.endless = endless
 
@@ -257,7 +264,9 @@ class Walk:
         over_map = over is not None and over[0] == "m"
         self.loops += 1
         self.map_loops += over_map
+        rest, self.rest = self.rest, []
         self.inner(one[3], inside)
+        self.rest = rest
         self.map_loops -= over_map
         self.loops -= 1
 
@@ -459,7 +468,7 @@ class Walk:
             detail.append("nil")
         if inner and not detail and inner.startswith("Status."):
             kind = self.values.types.underlying(self.values.typeof(target, scope))
-            if kind is not None and kind[0] == "s":
+            if kind is not None and kind[0] == "s" and kind[1] not in _TEXT:
                 detail.append("list")
         self.event("mutate", line, subject, inner, " ".join(detail) + ("|" + text if text else ""))
 

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairlead.audit.rules.writing import by_cause, finding, other_writers, status_sites, what, who
+from fairlead.audit.rules.writing import by_cause, finding, made_elsewhere, other_writers, status_sites, what, who
 
 if TYPE_CHECKING:
     from fairlead.audit.model import Facts, Finding
@@ -44,10 +44,15 @@ _FIXES = {
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
+    unknown = made_elsewhere(facts)
     candidates = [
         site
         for site in status_sites(facts)
-        if site.way == "merge-patch" and site.through != "patch helper" and site.lists and other_writers(facts, site)
+        if site.way == "merge-patch"
+        and site.through != "patch helper"
+        and site.lists
+        and id(site) not in unknown
+        and other_writers(facts, site)
     ]
     for group in by_cause(candidates, facts, base=True):
         first = group[0]

@@ -19,15 +19,15 @@ Fix safety
     Safe where the error of the patch is returned to the caller: a refused write is tried again by the next reconcile. Unsafe (`--fix
     --unsafe`) elsewhere, because a conflict that nobody handles would now be lost.
 Known limits
-    A base that comes from outside the audited files is reported for review as "base not seen". A patch that a function of another module
-    sends is listed, and its verdict is review: what that function does is not seen.
+    A base that comes from outside the audited files is reported for review as "base not seen". A function that sends whatever patch it is
+    handed, and a patch that a function of another module sends, are listed, and their verdict is review: how the patch is made is not seen.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairlead.audit.rules.writing import by_cause, finding, other_writers, status_sites, what, who
+from fairlead.audit.rules.writing import by_cause, finding, made_elsewhere, other_writers, status_sites, what, who
 
 if TYPE_CHECKING:
     from fairlead.audit.model import Facts, Finding, Site
@@ -42,7 +42,12 @@ def check(facts: Facts, policy: str) -> list[Finding]:
     if policy != "locked":
         return []
     out = []
-    plain = [site for site in status_sites(facts) if site.way == "merge-patch" and site.through not in _UNSEEN and site.language == "go"]
+    unknown = made_elsewhere(facts)
+    plain = [
+        site
+        for site in status_sites(facts)
+        if site.way == "merge-patch" and site.through not in _UNSEEN and site.language == "go" and id(site) not in unknown
+    ]
     python = [site for site in status_sites(facts) if site.way == "merge-patch" and site.language == "python"]
     for group in by_cause([*plain, *python], facts, base=True):
         first = group[0]

@@ -65,17 +65,31 @@ def _note(site: Site) -> str:
     return f"through {site.helper}" if site.verb == "helper" and site.helper else ""
 
 
+def root(site: Site, roots: dict[str, Site]) -> Site:
+    """The write that a call of a wrapper leads to."""
+    for _ in range(6):
+        inner = roots.get(site.helper_place) if site.verb == "helper" else None
+        if inner is None or inner is site:
+            break
+        site = inner
+    return site
+
+
+def made_elsewhere(facts: Facts) -> set[int]:
+    """Writes, and calls that lead to them, of whatever patch a function is handed, where nothing shows how that was made: no ground for a
+    finding."""
+    if not any("base not seen" in site.notes for site in facts.sites):
+        return set()
+    roots = {site.place: site for site in facts.sites}
+    return {id(site) for site in facts.sites if (written := root(site, roots)).inner and "base not seen" in written.notes}
+
+
 def by_cause(sites: list[Site], facts: Facts, *, base: bool = False) -> list[list[Site]]:
     """Groups sites that share a cause: calls of one wrapper with the write inside it, and patches of one base."""
     roots = {site.place: site for site in facts.sites}
     groups: dict[str, list[Site]] = {}
     for site in sites:
-        key = site
-        for _ in range(6):
-            inner = roots.get(key.helper_place) if key.verb == "helper" else None
-            if inner is None or inner is key:
-                break
-            key = inner
+        key = root(site, roots)
         cause = (key.base or key.place) if base else key.place
         if key.helper.startswith("kopf"):
             # kopf gathers what a handler stages and writes it once.
