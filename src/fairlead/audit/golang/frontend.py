@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
-from fairlead.audit.golang.purpose import is_for_writing, is_short
+from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_short
 from fairlead.audit.golang.touched import fill
 from fairlead.audit.golang.trees import render
 from fairlead.audit.golang.types import Types
@@ -362,7 +362,7 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        if _WRITER_NAME.search(func.name) or (len(func.body) <= 3 and site.error == "returned"):
+        if _WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
             return True
         return self._was_given(func, raw, site) and is_for_writing(func, self.walks[id(func)][1].found)
 

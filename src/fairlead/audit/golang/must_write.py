@@ -18,8 +18,7 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func
 
 ERROR = re.compile(r"\berr(?:s|ors?)?\d?\b|\w*E?[eE]rr\b|\bIs(?:NotFound|Conflict|AlreadyExists|Gone)\(")
-_ASIDE = re.compile(r"\bnil\b|Enabled\(")
-_CHANGE = re.compile(r"(?i)equal|change|updated|modified|differ|needs|\bdirty|patch|\bstatus\b.* != (?!nil)")
+_ASIDE = re.compile(r"\bnil\b|Enabled\(|(?i:equal|change|updated|modified|differ|needs|\bdirty|patch)|(?i:\bstatus\b).* != ")
 
 
 class Paths:
@@ -40,14 +39,15 @@ class Paths:
     def run(self, body: list[Any]) -> tuple[bool, bool]:
         """Whether a path reaches the end without having written, and whether one leaves in success without."""
         leaves = False
-        for one in body:
-            falls, left = self.statement(one)
+        for position, one in enumerate(body):
+            falls, left = self.statement(one, body[position + 1 :])
             leaves = leaves or left
             if not falls:
                 return False, leaves
         return True, leaves
 
-    def statement(self, one: list[Any]) -> tuple[bool, bool]:
+    def statement(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
+        """The same for one statement, before the rest of its block."""
         if not one:
             return True, False
         match one[0]:
@@ -60,11 +60,11 @@ class Paths:
             case "r":
                 return False, not any(self.writing(value) for value in one[1]) and self._succeeds(one[1])
             case "if":
-                return self._if(one)
+                return self._if(one, rest)
             case "for" | "rng":
                 return self._loop(one)
             case "sw":
-                return self._switch(one)
+                return self._switch(one, rest)
             case "{":
                 return self.run(one[1])
             case "br":
@@ -78,17 +78,15 @@ class Paths:
                 self.closures.add(name)
         return not any(value[0] != "F" and self.writing(value) for value in values)
 
-    def _if(self, one: list[Any]) -> tuple[bool, bool]:
-        if (one[1] and not self.statement(one[1])[0]) or self.writing(one[2]):
+    def _if(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
+        if (one[1] and not self.statement(one[1], [])[0]) or self.writing(one[2]):
             return False, False
         condition = render(one[2])
         then, then_wrote = self._branch(one[3])
         other, other_wrote = self._branch(one[4] or [])
-        if (ERROR.search(condition) or _ASIDE.search(condition)) and ((then_wrote and not then[0]) or (other_wrote and not other[0])):
-            # Whether there was an error, or something to write to, does not change what the function is for.
+        if _aside(condition) and _is_quiet(rest) and ((then_wrote and not then[0]) or (other_wrote and not other[0])):
+            # Whether there was an error, or something to write to, or a change, does not alter what the function is for.
             return False, False
-        if _CHANGE.search(condition) and then_wrote and not then[0] and not one[4]:
-            return False, then[1]
         leaves = ERROR.search(condition) is None and (
             (then[1] and not _leaves_at_once(one[3])) or (other[1] and not _leaves_at_once(one[4] or []))
         )
@@ -110,15 +108,16 @@ class Paths:
             return True, leaves
         return falls or not wrote, leaves
 
-    def _switch(self, one: list[Any]) -> tuple[bool, bool]:
-        if (one[1] and not self.statement(one[1])[0]) or (one[2] and self.writing(one[2])):
+    def _switch(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
+        if (one[1] and not self.statement(one[1], [])[0]) or (one[2] and self.writing(one[2])):
             return False, False
         falls, leaves, default = False, False, False
         for _, body, _, is_default in one[3]:
             ended = self.run(body)
             falls, leaves = falls or ended[0], leaves or (ended[1] and not _leaves_at_once(body))
             default = default or is_default
-        return falls or not default, leaves
+        # Where no case fits, and nothing more happens, there was nothing to do.
+        return falls or not (default or _is_quiet(rest)), leaves
 
     def writing(self, expr: list[Any]) -> bool:
         """A write in the expression itself, in a closure that it hands on or runs, or in one kept before."""
@@ -137,6 +136,15 @@ class Paths:
             return True
         last = values[-1]
         return str(last[1]) == "nil" if last[0] == "i" else "err" not in render(last).lower()
+
+
+def _aside(condition: str) -> bool:
+    return bool(ERROR.search(condition) or _ASIDE.search(condition))
+
+
+def _is_quiet(rest: list[Any]) -> bool:
+    """Nothing more happens: words about it, and the answer."""
+    return all(one[0] in ("e", "=", "v", "r", "br") or (one[0] == "if" and ERROR.search(render(one[2]))) for one in rest if one)
 
 
 def _leaves_at_once(body: list[Any]) -> bool:

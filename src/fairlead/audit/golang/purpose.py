@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 
 _SHORT = 30
 _STEP = re.compile(
-    r"(?i)^(?:reconcile|sync|process|run|start|setup|main|handle(?!\w*(?:err|fail))|ensure|check|wait|verify|validate|detect|create|delete|provision|"
-    r"on(?:add|update|delete))"
+    r"(?i)^(?!\w*(?:err|fail(?!over)))(?:sync|process|run|start|setup|main|handle|ensure|check|wait|verify|validate|detect|should|create|delete|"
+    r"provision|manage|schedule|perform|on(?:add|update|delete)|(?-i:do[A-Z]))|reconcile"
 )
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|handle\w*(?:err|fail))")
 _OUTCOMES = {"error", "bool", "Result", "Duration"}
 _LOOKS = re.compile(
     r"(?i)^(?:get|list|find|fetch|lookup|load|read|is|has|can|should|need|from|into|new|with|log|v|info|error|debug|inject|wrap|done|err|value|"
-    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait)|event"
+    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|notify|emit|alert|publish|observe)|event"
 )
 
 
@@ -38,7 +38,7 @@ def is_for_writing(func: Func, sites: dict[int, Site]) -> bool:
         return False
     if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
-    if not _MARKS.search(func.name) and _acts(func.body, sites, func.ir[1]):
+    if not _MARKS.search(func.name) and _acts(func.body, sites, {func.ir[1], *(parameter[0] for parameter in func.ir[4])}):
         return False
     return Paths(func, sites).always(func.body)
 
@@ -48,26 +48,33 @@ def _answers_little(func: Func, kinds: set[str]) -> bool:
     return all(type_name(result[1]) in _OUTCOMES or type_name(result[1]) in kinds for result in func.ir[5])
 
 
+def has_few_statements(func: Func) -> bool:
+    """Three at most, none of them a choice between many."""
+    return len(func.body) <= 3 and not any(one and one[0] == "sw" for one in func.body)
+
+
 def is_short(func: Func) -> bool:
-    """Three statements at most, none of them a loop over everything or a page long: the write is what is there."""
-    return len(func.body) <= 3 and int(func.ir[8]) - func.line <= _SHORT and not any(one and one[0] in ("for", "g") for one in func.body)
+    """Few statements, none of them a loop over everything or a page long: the write is what is there."""
+    return (
+        has_few_statements(func) and int(func.ir[8]) - func.line <= _SHORT and not any(one and one[0] in ("for", "g") for one in func.body)
+    )
 
 
-def _acts(body: list[Any], sites: Collection[int], receiver: str = "") -> bool:
-    """Whether it does something besides: sets something going, or calls something that is given a context, or a method of its own that may
-    fail, which neither writes the status nor looks something up."""
+def _acts(body: list[Any], sites: Collection[int], given: set[str]) -> bool:
+    """Whether it does something besides: sets something going, or calls something that is given a context, or a method of what it is given
+    that may fail, which neither writes the status nor looks something up."""
     for one in flat(body):
         if one[0] == "g":
             return True
-        may_fail = one[0] == "=" and bool(one[1]) and ERROR.search(render(one[1][-1])) is not None
+        may_fail = one[0] == "r" or (one[0] == "=" and bool(one[1]) and ERROR.search(render(one[1][-1])) is not None)
         for expr in _expressions(one):
             for part in parts(expr):
-                if part[0] == "F" and _acts(part[1][6], sites, receiver):
+                if part[0] == "F" and _acts(part[1][6], sites, given):
                     return True
-                if part[0] == "c" and id(part) not in sites and _LOOKS.search(_called(part)) is None:
-                    own = may_fail and bool(receiver) and part is expr and render(part[1]).split(".")[0] == receiver
-                    if own or (part[2] and _is_context(part[2][0])):
-                        return True
+                if part[0] != "c" or id(part) in sites or _LOOKS.search(_called(part)):
+                    continue
+                if (may_fail and part is expr and render(part[1]).split(".")[0] in given) or (part[2] and _is_context(part[2][0])):
+                    return True
     return False
 
 
