@@ -6,12 +6,9 @@ Called by `walk` with the `if` that looks at the error. Pure reading of statemen
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from fairlead.audit.golang.trees import flat, mentions, parts, render
-
-if TYPE_CHECKING:
-    from fairlead.audit.golang.project import Func
 
 _NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
 _ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
@@ -117,20 +114,27 @@ def asks_again(value: list[Any]) -> bool:
     return any(part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]) for part in parts(value))
 
 
-def runs_periodically(func: Func) -> bool:
-    """A function without results that its own file hands on beside a period: `wait.Until(c.schedule, time.Minute, stop)`."""
-    name = func.name.encode()
-    if func.ir[5] or name + b"," not in func.file.source:
-        return False
-    return re.search(rb"[\w.]\b" + name + rb",\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)", func.file.source) is not None
-
-
 def speaks_of_failure(guard: str) -> bool:
     """Whether a branch is taken because something failed."""
     return bool(_NOT_WELL.match(guard) if guard.startswith("!(") else _FAILED.search(guard))
 
 
 def marks_done(body: list[Any], following: list[Any]) -> bool:
-    """A failure skips the rest of a round, and what follows marks the object as done: the mark that is missing asks for another round."""
+    """A failure skips the rest of a round, and what follows marks the object as done, or takes it off a list: that this was not done asks
+    for another round."""
     skips = bool(body) and body[-1][0] == "br" and body[-1][1] == "continue"
-    return skips and any(one[0] == "=" and one[3] == "=" and len(one[1]) == 1 and one[1][0][0] == "." for one in following)
+    return skips and any(
+        (one[0] == "=" and one[3] == "=" and len(one[1]) == 1 and one[1][0][0] == ".")
+        or (one[0] == "e" and one[1][0] == "c" and render(one[1][1]) == "delete")
+        for one in following
+    )
+
+
+def is_error(condition: list[Any], name: str) -> bool:
+    """Whether a condition takes a variable for an error: it is compared with nil, or asked for its kind."""
+    for part in parts(condition):
+        if part[0] == "b" and part[1] in ("==", "!=") and render(part[2]) == name and render(part[3]) == "nil":
+            return True
+        if part[0] == "c" and any(mentions(argument, name) for argument in part[2]):
+            return True
+    return False

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.handling import asks_again, error_use, leaves, marks_done, runs_periodically, speaks_of_failure
+from fairlead.audit.golang.handling import asks_again, error_use, is_error, leaves, marks_done, speaks_of_failure
+from fairlead.audit.golang.periods import runs_again
 from fairlead.audit.golang.scopes import Scope
 from fairlead.audit.golang.trees import mentions, parts, render, type_name
 from fairlead.audit.model import Event, Site
@@ -85,7 +86,7 @@ class Walk:
         self.scope: Scope | None = None
         self.map_loops = 0
         self.map_ordered: set[str] = set()
-        self.periodic = runs_periodically(func)
+        self.periodic = False
         self.asked_again = False
         self.results: list[Any] = func.ir[5]
         self.endless = False
@@ -108,8 +109,10 @@ class Walk:
             following = body[position + 1] if position + 1 < len(body) else None
             self._note_use(one, following)
             self.rest.append(body[position + 1 :])
-            if one[0] == "if" and one[1] and one[1][0] == "=" and marks_done(one[3], [later for rest in self.rest for later in rest]):
-                self.marked.update(id(value) for value in one[1][2])
+            begun, check = (one[1], one) if one[0] == "if" else (one, following or [])
+            checked = begun and begun[0] == "=" and check and check[0] == "if"
+            if checked and marks_done(check[3], [later for rest in self.rest for later in rest]):
+                self.marked.update(id(value) for value in begun[2])
             self.statement(one, scope)
             self.rest.pop()
 
@@ -357,7 +360,9 @@ class Walk:
         site.error = site.error or self.uses.get(id(call), "used")
         if site.error == "logged" and id(call) in self.marked:
             site.error = "used"
-        if (self.periodic and site.error in ("logged", "swallowed")) or (self.asked_again and site.error == "swallowed"):
+        if site.error in ("logged", "swallowed") and (self.periodic or runs_again(self.func, self.values.project)):
+            site.error = "used"
+        if self.asked_again and site.error == "swallowed":
             # The next round writes again; `return false, nil` of a condition asks for one.
             site.error = "used"
         site.guarded = any(_is_check(guard) for guard in self.guards) or any(
@@ -523,6 +528,9 @@ class Walk:
         if following is None or following[0] == "r":
             return "returned"
         if following[0] == "if" and mentions(following[2], name):
+            if not is_error(following[2], name):
+                # A value that says what became of it, or whether to go on.
+                return "used"
             use = error_use(following, name)
             if use == "swallowed" and self._told_otherwise(following[3], name):
                 return "used"

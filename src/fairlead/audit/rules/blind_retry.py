@@ -24,7 +24,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read) counts as a read.
+    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read) counts as a read, and so does a helper that reads
+    before it writes.
 """
 
 from __future__ import annotations
@@ -44,13 +45,14 @@ _READS = re.compile(r"(?i)\b\w*(?:get|fetch|refresh|reload|load|read|latest)\w*$
 
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
+    homes = {site.place: function for function in facts.functions for site in function.sites}
     for function in facts.functions:
         for site in function.sites:
             if site.target != "status" or not site.in_retry or site.way == "ssa":
                 continue
             start, _, end = site.in_retry.partition("-")
             span = range(int(start), int(end) + 1)
-            if not _reads_again(site, function, span):
+            if not _reads_again(site, function, span) and not _reads_itself(site, homes):
                 if site.way in ("update", "merge-patch-locked"):
                     message = (
                         f"{who(site)} tries the status write of {what(site)} again with the copy that was refused: it is as old as "
@@ -75,6 +77,12 @@ def _reads_again(site: Site, function: Function, span: range) -> bool:
         if event.what == "get" or (event.what == "passed" and _READS.search(event.detail.rsplit(".", 1)[-1])) or event.what == "read":
             return True
     return False
+
+
+def _reads_itself(site: Site, homes: dict[str, Function]) -> bool:
+    """Whether the helper that is called in the retry reads the object before it writes."""
+    home = homes.get(site.helper_place) if site.verb == "helper" else None
+    return home is not None and any(event.what in ("get", "read") for event in home.events)
 
 
 def _dropped(site: Site, function: Function, span: range) -> list[str]:

@@ -78,6 +78,9 @@ def _fails_anyway(site: Site, function: Function) -> bool:
     own = next((event for event in function.events if event.site is site), None)
     if own is None or site.error == "conflict-swallowed":
         return False
+    if site.deferred and site.failing:
+        # At the end of a pass that has failed.
+        return True
     for event in function.events:
         if event.what == "return" and event.line >= site.line and own.block[: len(event.block)] == event.block:
             last = event.detail.split(" ")[-1] if event.detail else ""
