@@ -41,6 +41,7 @@ _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconc
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
+_FEW = 12
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -81,6 +82,7 @@ class GoFrontend:
         self.wrappers: dict[str, Wrapper] = {}
         self.by_method: dict[str, list[Wrapper]] = {}
         self._callers: dict[str, list[Func]] | None = None
+        self._purposes: dict[int, tuple[Walk, bool]] = {}
         self._asked: dict[tuple[str, int], list[Patch]] = {}
 
     def run(self) -> Facts:
@@ -364,7 +366,15 @@ class GoFrontend:
             return False
         if _WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
             return True
-        return self._was_given(func, raw, site) and is_for_writing(func, self.walks[id(func)][1].found)
+        return self._was_given(func, raw, site) and self._is_for_writing(func)
+
+    def _is_for_writing(self, func: Func) -> bool:
+        """Asked for every write of a function in every round, answered once for each walk."""
+        walk = self.walks[id(func)][1]
+        known_one = self._purposes.get(id(func))
+        if known_one is None or known_one[0] is not walk:
+            known_one = self._purposes[id(func)] = (walk, is_for_writing(func, walk.found))
+        return known_one[1]
 
     def _was_given(self, func: Func, raw: Raw, site: Site) -> bool:
         """Whether callers know what is written: they give it, what holds it, or what it is found by, and not an object of another kind."""
@@ -377,7 +387,10 @@ class GoFrontend:
         wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
         if not wanted:
             return
-        methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver})
+        names = {wrapper.func.name for wrapper in wanted if wrapper.func.receiver}
+        # With few names a search for plain bytes spares the pattern nearly everywhere.
+        plain = [f".{name}".encode() for name in names] if len(names) <= _FEW else [b""]
+        methods = _calls(rb"\.", names)
         functions: dict[str, set[str]] = {}
         for wrapper in wanted:
             if not wrapper.func.receiver:
@@ -387,7 +400,7 @@ class GoFrontend:
             file = self.project.files[path]
             if file.facts is not None and file.facts["bodies"]:
                 continue
-            named = methods is not None and methods.search(file.source) is not None
+            named = methods is not None and any(one in file.source for one in plain) and methods.search(file.source) is not None
             for package, pattern in patterns.items():
                 if not named and pattern is not None and (file.package == package or f'"{package}"'.encode() in file.source):
                     named = pattern.search(file.source) is not None

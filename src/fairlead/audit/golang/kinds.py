@@ -99,7 +99,9 @@ class Kinds:
     def is_interface_elsewhere(self, kind: Type, expr: list[Any], scope: Scope) -> bool:
         """A type of another module that this file never points to nor makes, handed to a client as it is: an interface, as clients take
         kinds by pointer."""
-        if kind is None or kind[0] != "n" or expr[0] == "&" or self.types.project.package_of(kind[1]) is not None:
+        if kind is None or kind[0] != "n" or expr[0] == "&" or kind[1].startswith(known.API_GROUPS_BUILT_IN):
+            return False
+        if self.types.project.package_of(kind[1]) is not None:
             return False
         key = (scope.file.path, kind[1], kind[2])
         if key not in self._interfaces:
@@ -201,10 +203,10 @@ class Kinds:
 
 def _only_by_name(source: bytes, alias: str, name: str) -> bool:
     """Whether a type is named in a file, and neither pointed to, made, declared as a variable's nor put in a list there."""
-    text = rf"{re.escape(alias)}\.{re.escape(name)}\b".encode()
-    return re.search(rb"\b" + text, source) is not None and not re.search(
-        rb"(?:[*&\]]|\bvar \w+ |\bnew\()" + text + rb"|\b" + text + rb"\{", source
-    )
+    text = f"{alias}.{name}".encode()
+    if any(before + text in source for before in (b"*", b"&", b"]", b"new(")) or text + b"{" in source:
+        return False
+    return text in source and re.search(rb"\bvar \w+ " + re.escape(text), source) is None
 
 
 def _kind_in(expr: list[Any]) -> str:

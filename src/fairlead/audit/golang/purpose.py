@@ -73,7 +73,7 @@ def _acts(body: list[Any], sites: Collection[int], given: set[str]) -> bool:
                     return True
                 if part[0] != "c" or id(part) in sites or _LOOKS.search(_called(part)):
                     continue
-                if (may_fail and part is expr and render(part[1]).split(".")[0] in given) or (part[2] and _is_context(part[2][0])):
+                if (may_fail and part is expr and _root(part) in given) or (part[2] and _is_context(part[2][0])):
                     return True
     return False
 
@@ -83,7 +83,14 @@ def _called(call: list[Any]) -> str:
 
 
 def _is_context(expr: list[Any]) -> bool:
-    return render(expr).rsplit(".", 1)[-1].lower() in ("ctx", "context", "todo()", "background()", "context()")
+    name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else _called(expr) if expr[0] == "c" else ""
+    return str(name).lower() in ("ctx", "context", "todo", "background")
+
+
+def _root(expr: list[Any]) -> str:
+    while expr and expr[0] in (".", "c", "[", "&", "*", "s"):
+        expr = expr[1]
+    return str(expr[1]) if expr and expr[0] == "i" else ""
 
 
 def _expressions(one: list[Any]) -> list[list[Any]]:
