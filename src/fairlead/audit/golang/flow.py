@@ -31,6 +31,7 @@ class _Paths:
         self.holds: list[Literal] = []
         self.under: dict[int, frozenset[Literal]] = {}
         self.texts: dict[int, str] = {}
+        self.placed: dict[int, int] = {}
         self.rounds = 0
 
     def run(self, body: list[Any], state: State | None) -> State | None:
@@ -156,7 +157,7 @@ class _Paths:
                     else:
                         state = self.expression(argument, state)
                 if id(expr) in self.found:
-                    self.texts[id(expr)] = render(expr)
+                    self.texts[id(expr)], self.placed[id(expr)] = render(expr), self.rounds
                     state = self._written(id(expr), state)
                     for name in _set_inside(expr):
                         self.telling[name] = frozenset({id(expr)})
@@ -184,7 +185,7 @@ class _Paths:
             other = self.found[earlier]
             if earlier == key or other.subject != site.subject or other.kind != site.kind:
                 continue
-            if self.rounds and self.texts[earlier] == self.texts[key]:
+            if self.rounds > self.placed[earlier] and self.texts[earlier] == self.texts[key]:
                 # The very same call in a loop after it: what failed is tried again.
                 continue
             if not any(fact.opposite in facts for fact in self.under.get(earlier, ()) if fact.lasts):
