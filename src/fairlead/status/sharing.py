@@ -74,13 +74,21 @@ class Ticket:
 #: So many requests of one writer may be on the way to one object: the server works on one while the other is read here. Who comes
 #: then waits.
 AT_ONCE = 2
+#: How much of a crowd is forgotten with each request at whose end there are fewer.
+FORGETS = 0.25
 
 
 class Lane(msgspec.Struct):
-    """Of one object: how many write it just now, and who waits."""
+    """Of one object: how many write it just now, who waits, and how many there were together of late."""
 
     writing: int = 0
     waiting: list[Ticket] = []
+    crowd: float = 0.0
+
+    def room(self, at_once: int) -> int:
+        """How many may write. Two that meet at the server cost it a second round: while there are more than those two, one after the
+        other is quicker, each for all who came meanwhile."""
+        return at_once if self.crowd <= at_once else 1
 
 
 class Lanes:
@@ -97,7 +105,7 @@ class Lanes:
             lane = self._lanes.get(plan.target.uid)
             if lane is None:
                 lane = self._lanes[plan.target.uid] = Lane()
-            if lane.writing < self._at_once:
+            if lane.writing < lane.room(self._at_once):
                 lane.writing += 1
                 return None
             ticket = Ticket(plan)
@@ -108,12 +116,13 @@ class Lanes:
         """The next of those who wait leads them all."""
         with self._lock:
             lane = self._lanes[uid]
-            batch, lane.waiting = lane.waiting, []
-            if not batch:
+            lane.crowd = max(lane.writing + len(lane.waiting), lane.crowd - FORGETS)
+            if not lane.waiting or lane.writing > lane.room(self._at_once):
                 lane.writing -= 1
                 if not lane.writing:
                     del self._lanes[uid]
                 return
+            batch, lane.waiting = lane.waiting, []
         batch[0].give(Lead(batch, newest.but() if newest is not None else None))  # a reading of its own
 
     def withdraw(self, ticket: Ticket) -> None:
