@@ -101,3 +101,10 @@ def test_a_patch_that_is_made_elsewhere_is_for_review() -> None:
     said = {(site.function, str(site.verdict), site.reason) for site in report.facts.sites}
     reason = "sends a patch that is made elsewhere: whether it carries a resourceVersion is not seen"
     assert said == {("patchStatus", "review", reason), ("GadgetReconciler.Reconcile", "review", reason)}
+
+
+def test_the_writers_own_method_is_a_place_of_a_foreign_write() -> None:
+    """The finding stands where the call is decided, and the write that it leads to is named beside it."""
+    report = audit([str(FIXTURES / "go" / "FL004" / "bad_through_method.go")], Config(cache=False))
+    (finding,) = [one for one in report.findings if one.code == "FL004"]
+    assert [site.function for site in finding.sites] == ["ProbeReconciler.Reconcile", "ProbeReconciler.patchStatus"]
