@@ -108,3 +108,10 @@ def test_the_writers_own_method_is_a_place_of_a_foreign_write() -> None:
     report = audit([str(FIXTURES / "go" / "FL004" / "bad_through_method.go")], Config(cache=False))
     (finding,) = [one for one in report.findings if one.code == "FL004"]
     assert [site.function for site in finding.sites] == ["ProbeReconciler.Reconcile", "ProbeReconciler.patchStatus"]
+
+
+def test_a_call_carries_what_is_wrong_with_either_way_of_its_helper() -> None:
+    """A helper that applies or patches, as it is told, makes its caller a place of both findings."""
+    report = audit([str(FIXTURES / "go" / "FL010" / "bad_either_way.go")], Config(cache=False))
+    (call,) = [site for site in report.facts.sites if site.verb == "helper"]
+    assert call.rules == ["FL002", "FL010"]

@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairlead.audit.rules.writing import by_cause, finding, other_writers, status_sites, what, who
+from fairlead.audit.rules.writing import by_cause, finding, other_writers, status_sites, what, who, with_callers
 
 if TYPE_CHECKING:
     from fairlead.audit.model import Facts, Finding, Function, Site
@@ -48,7 +48,7 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         out.append(
             finding(
                 CODE,
-                group,
+                with_callers(group, facts),
                 message,
                 "apply without force, with a field manager of this controller's own",
                 severity=SEVERITY,
@@ -62,7 +62,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
                 f"second reconcile that read the same "
                 "applies over it, and neither is refused"
             )
-            out.append(finding(CODE, [site], message, "set the resourceVersion that was read in the applied object", severity=SEVERITY))
+            fix = "set the resourceVersion that was read in the applied object"
+            out.append(finding(CODE, with_callers([site], facts), message, fix, severity=SEVERITY))
     return out
 
 

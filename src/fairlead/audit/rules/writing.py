@@ -98,3 +98,21 @@ def by_cause(sites: list[Site], facts: Facts, *, base: bool = False) -> list[lis
     for group in groups.values():
         group.sort(key=lambda site: (site.verb == "helper", site.file, site.line))
     return list(groups.values())
+
+
+def with_callers(group: list[Site], facts: Facts) -> list[Site]:
+    """A group, and the calls that lead to it by a wrapper's other way: which one is taken is decided when it runs."""
+    homes = {id(site): function for function in facts.functions for site in function.sites}
+    places = {site.place: site for site in facts.sites}
+    callers: dict[int, list[Site]] = {}
+    for site in facts.sites:
+        written = places.get(site.helper_place) if site.verb == "helper" else None
+        home = homes.get(id(written)) if written is not None and written is not site else None
+        if written is not None and home is not None and site.target == written.target:
+            callers.setdefault(id(home), []).append(site)
+    out, level = {id(site): site for site in group}, group
+    while level:
+        ways = [homes[id(site)] for site in level if not site.failing and id(site) in homes]
+        level = [site for function in ways for site in callers.get(id(function), ()) if id(site) not in out]
+        out |= {id(site): site for site in level}
+    return list(out.values())
