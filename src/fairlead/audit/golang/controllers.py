@@ -276,7 +276,10 @@ class Controllers:
                 continue
             if site.kind in claims or _is_command(site.package) or (set_up and set_up.own and self._near(site.api)):
                 continue
-            if self._could_own(site.api):
+            if about and site.kind not in about and self._near(site.api):
+                # A kind that nobody is set up for, written by who is about another.
+                site.ownership = Ownership.FOREIGN
+            elif self._could_own(site.api):
                 site.ownership = Ownership.OWN
             elif site.api:
                 site.ownership = Ownership.FOREIGN
