@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.trees import parts, render, type_name
+from fairlead.audit.golang.trees import flat, parts, render, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -103,10 +103,14 @@ class Paths:
         (falls, leaves), wrote = self._branch(body)
         if endless:
             return False, leaves
-        if one[0] == "rng" and ("(" in render(one[2]) or render(one[2]).split(".")[0].split("[")[0] not in self.given):
+        if one[0] == "rng" and (not self._is_given(one[2]) or _fetches(body)):
             # What it found itself was not given to it.
             return True, leaves
         return falls or not wrote, leaves
+
+    def _is_given(self, expr: list[Any]) -> bool:
+        text = render(expr)
+        return "(" not in text and text.split(".")[0].split("[")[0] in self.given
 
     def _switch(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
         if (one[1] and not self.statement(one[1], [])[0]) or (one[2] and self.writing(one[2])):
@@ -145,6 +149,12 @@ def _aside(condition: str) -> bool:
 def _is_quiet(rest: list[Any]) -> bool:
     """Nothing more happens: words about it, and the answer."""
     return all(one[0] in ("e", "=", "v", "r", "br") or (one[0] == "if" and ERROR.search(render(one[2]))) for one in rest if one)
+
+
+def _fetches(body: list[Any]) -> bool:
+    """Whether it reads an object from the API: `if err := c.Get(ctx, key, gadget); err != nil`."""
+    assigned = [value for one in flat(body) if one[0] == "=" for value in one[2]]
+    return any(value[0] == "c" and value[1][0] == "." and value[1][2] == "Get" and len(value[2]) >= 3 for value in assigned)
 
 
 def _leaves_at_once(body: list[Any]) -> bool:

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 
 ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
-_STATUS_WRITER = re.compile(r"^(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es)?$")
+_STATUS_WRITER = re.compile(
+    r"^(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
+)
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
 _CLIENT_ROLES = {"client", "status", "dynamic", "resource", "clientset", "group", "typed"}
 

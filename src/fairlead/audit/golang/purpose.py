@@ -21,8 +21,7 @@ if TYPE_CHECKING:
 
 _SHORT = 30
 _STEP = re.compile(
-    r"(?i)^(?!\w*(?:err|fail(?!over)))(?:sync|process|run|start|setup|main|handle|ensure|check|wait|verify|validate|detect|should|create|delete|"
-    r"provision|manage|schedule|perform|on(?:add|update|delete)|(?-i:do[A-Z]))|reconcile"
+    r"(?i)^(?!\w*(?:err|fail(?!over)))(?:(?:do|inner)?reconcile|sync|setup|main|on(?:add|update|delete)|ensure|check|should|verify|validate|detect|wait)"
 )
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|handle\w*(?:err|fail))")
 _OUTCOMES = {"error", "bool", "Result", "Duration"}
@@ -34,11 +33,12 @@ _LOOKS = re.compile(
 
 def is_for_writing(func: Func, sites: dict[int, Site]) -> bool:
     """Whether the writes of a function, by the identity of their calls, are its purpose."""
-    if _STEP.search(func.name) or any(site.target != "status" for site in sites.values()):
+    marks = _MARKS.search(func.name) is not None
+    if (_STEP.search(func.name) and not marks) or any(site.target != "status" for site in sites.values()):
         return False
     if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
-    if not _MARKS.search(func.name) and _acts(func.body, sites, {func.ir[1], *(parameter[0] for parameter in func.ir[4])}):
+    if not marks and _acts(func.body, sites, {func.ir[1], *(parameter[0] for parameter in func.ir[4])}):
         return False
     return Paths(func, sites).always(func.body)
 

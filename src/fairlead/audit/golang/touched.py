@@ -51,6 +51,7 @@ def fill(site: Site, walk: Walk) -> None:
 _HARMLESS = re.compile(
     r"(?:NewHelper|NewSerialPatcher|Get|Patch|KObj|KRef|ObjectKeyFromObject|Watch|GetLabels|GetAnnotations|EnsureOwnerRef|Wrapf?|Errorf|Info|Error"
     r"|AddAnnotations|Set|Delete|RemoveNodeTaint|SetControllerReference|SetLabels|AddFinalizer|RemoveFinalizer)$"
+    r"|(?:^|\.)(?:Is|Has|Contains)[A-Z]\w*$"
 )
 
 

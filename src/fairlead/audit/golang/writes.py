@@ -271,7 +271,7 @@ class Writes:
             if part[0] != "i":
                 continue
             var = scope.find(part[1])
-            if var is None or _CONTEXT.search(part[1]):
+            if var is None or (var.type is None and _CONTEXT.search(part[1])):
                 continue
             if var.parameter >= 0:
                 if _could_be_object(var.type) or (names and _is_name(var.type)):
@@ -469,7 +469,8 @@ class Writes:
         raw = Raw("status", "helper", helper=render(call[1]), through=outside.ELSEWHERE)
         if typed >= 0:
             raw.way = self.patches.verb_of_type(render(arguments[typed]), arguments[-2], scope)
-        for argument in arguments:
+        # What it is about comes last: `EnsurePausedCondition(ctx, client, cluster, gadget)`.
+        for argument in reversed(arguments):
             root = argument
             while root and root[0] in (".", "c", "&", "*"):
                 root = root[1]
