@@ -1,12 +1,14 @@
 """What runs again by itself: handed on beside a period, in a loop that a ticker drives, or called by what is.
 
 Called by `walk` for a write whose error goes nowhere: the next round writes again. Only functions without an error among their results are
-meant; who returns one has a caller to answer to. What calls them may: that error is not the write's. Text tells, within one package.
+meant; who returns one has a caller to answer to. What calls them may: that error is not the write's. Text tells, within one package:
+nothing is parsed for it.
 """
 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from fairlead.audit.golang.trees import type_name
@@ -14,43 +16,52 @@ from fairlead.audit.golang.trees import type_name
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func, Package, Project
 
+_FUNCTION = re.compile(rb"^func (?:\([^)\n]*\) )?(\w+)[\[(]", re.M)
 _TICKS = re.compile(rb"<-\s*[\w.]*[tT]ick\w*(?:\.C\b|\(\))|<-\s*time\.(?:After|Tick)\(")
-_FAR = 4
+_PERIODS = re.compile(rb"time\.\w|[pP]eriod|[iI]nterval|[fF]requency|[tT]icker")
+_FAR = 5
 
 
-def runs_again(func: Func, project: Project, depth: int = 0, seen: frozenset[str] = frozenset()) -> bool:
+def runs_again(func: Func, project: Project) -> bool:
     """Whether a period, and nobody who could be told, runs the function."""
-    if func.key in seen or (not depth and any(type_name(result[1]) == "error" for result in func.ir[5])):
-        return False
-    if not func.ir[5] and _beside_a_period(func):
-        return True
     package = project.package_of(func.file.package)
-    if package is None or depth >= _FAR:
+    if package is None or any(type_name(result[1]) == "error" for result in func.ir[5]):
         return False
-    return any(_ticks(caller) or runs_again(caller, project, depth + 1, seen | {func.key}) for caller in _callers(func, package, project))
+    if not any(_PERIODS.search(file.source) for file in package.files):
+        return False
+    level, seen = {func.name.encode()}, set[bytes]()
+    for far in range(_FAR):
+        if any(_beside_a_period(name, package) for name in level if far or not func.ir[5]):
+            return True
+        seen |= level
+        callers = [caller for name in level for caller in _callers(name, package)]
+        if any(_TICKS.search(body) for _, body in callers):
+            return True
+        level = {name for name, _ in callers} - seen
+        if not level:
+            break
+    return False
 
 
-def _callers(func: Func, package: Package, project: Project) -> list[Func]:
-    called = func.name.encode() + b"("
+def _callers(name: bytes, package: Package) -> list[tuple[bytes, bytes]]:
+    """Functions of the package that call one of that name: their names and texts."""
+    called = re.compile(rb"[^\w\n ]" + name + rb"\(|[=!(,;\t] *" + name + rb"\(")
+    out = []
     for file in package.files:
-        if called in file.source and not file.generated:
-            project.facts(file, True)
-    return [caller for file in package.files for caller in file.funcs if func.name in caller.ir[9] and caller.key != func.key]
+        if name + b"(" in file.source:
+            out += [(one, body) for one, body in _functions(file.source) if one != name and called.search(body)]
+    return out
 
 
-def _beside_a_period(func: Func) -> bool:
-    """Its own file hands it on beside a period: `wait.Until(c.schedule, time.Minute, stop)`, `Job{run: c.advance, ticker: ticker}`."""
-    name = func.name.encode()
-    if name + b"," not in func.file.source:
-        return False
+@lru_cache(maxsize=64)
+def _functions(source: bytes) -> list[tuple[bytes, bytes]]:
+    starts = list(_FUNCTION.finditer(source))
+    ends = [*(match.start() for match in starts[1:]), len(source)]
+    return [(match[1], source[match.end() : end]) for match, end in zip(starts, ends, strict=False)]
+
+
+def _beside_a_period(name: bytes, package: Package) -> bool:
+    """It is handed on beside a period: `wait.Until(c.schedule, time.Minute, stop)`, `Job{run: c.advance, ticker: ticker}`."""
     beside = rb"[\w.]\b" + name + rb",\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)"
     member = rb"\w+:\s+[\w.]*\b" + name + rb",\n(?:[^\n{}]*,\n){0,3}?\s*\w*(?:[tT]icker|[iI]nterval|[pP]eriod)\w*:"
-    return re.search(beside, func.file.source) is not None or re.search(member, func.file.source) is not None
-
-
-def _ticks(func: Func) -> bool:
-    """A loop that a ticker drives."""
-    if func.ir[5] or (b"ick" not in func.file.source and b"time.After" not in func.file.source):
-        return False
-    lines = func.file.source.split(b"\n")[func.line - 1 : int(func.ir[8])]
-    return _TICKS.search(b"\n".join(lines)) is not None
+    return any(name + b"," in file.source and re.search(beside + rb"|" + member, file.source) is not None for file in package.files)
