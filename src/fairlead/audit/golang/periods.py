@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 _FUNCTION = re.compile(rb"^func (?:\([^)\n]*\) )?(\w+)[\[(]", re.M)
 _TICKS = re.compile(rb"<-\s*[\w.]*[tT]ick\w*(?:\.C\b|\(\))|<-\s*time\.(?:After|Tick)\(")
 _PERIODS = re.compile(rb"time\.\w|[pP]eriod|[iI]nterval|[fF]requency|[tT]icker")
+_BESIDE = re.compile(rb"\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)")
+_MEMBER = re.compile(rb"\w+:\s+[\w.]*$")
+_WITH = re.compile(rb"\n(?:[^\n{}]*,\n){0,3}?\s*\w*(?:[tT]icker|[iI]nterval|[pP]eriod)\w*:")
 _FAR = 5
 
 
@@ -35,7 +38,7 @@ def runs_again(func: Func, project: Project) -> bool:
             return True
         seen |= level
         callers = [caller for name in level for caller in _callers(name, package)]
-        if any(_TICKS.search(body) for _, body in callers):
+        if any(_ticks(body) for _, body in callers):
             return True
         level = {name for name, _ in callers} - seen
         if not level:
@@ -45,12 +48,14 @@ def runs_again(func: Func, project: Project) -> bool:
 
 def _callers(name: bytes, package: Package) -> list[tuple[bytes, bytes]]:
     """Functions of the package that call one of that name: their names and texts."""
-    called = re.compile(rb"[^\w\n ]" + name + rb"\(|[=!(,;\t] *" + name + rb"\(")
-    out = []
-    for file in package.files:
-        if name + b"(" in file.source:
-            out += [(one, body) for one, body in _functions(file.source) if one != name and called.search(body)]
-    return out
+    calls = [before + name + b"(" for before in (b".", b"\t", b" ", b"(", b"!")]
+    return [
+        (one, body)
+        for file in package.files
+        if name + b"(" in file.source
+        for one, body in _functions(file.source)
+        if one != name and name + b"(" in body and any(call in body for call in calls)
+    ]
 
 
 @lru_cache(maxsize=64)
@@ -60,8 +65,19 @@ def _functions(source: bytes) -> list[tuple[bytes, bytes]]:
     return [(match[1], source[match.end() : end]) for match, end in zip(starts, ends, strict=False)]
 
 
+def _ticks(body: bytes) -> bool:
+    """A loop that a ticker drives. Plain bytes are looked for first: this is asked of many functions."""
+    return b"<-" in body and (b"ick" in body or b"time.After" in body) and _TICKS.search(body) is not None
+
+
 def _beside_a_period(name: bytes, package: Package) -> bool:
     """It is handed on beside a period: `wait.Until(c.schedule, time.Minute, stop)`, `Job{run: c.advance, ticker: ticker}`."""
-    beside = rb"[\w.]\b" + name + rb",\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)"
-    member = rb"\w+:\s+[\w.]*\b" + name + rb",\n(?:[^\n{}]*,\n){0,3}?\s*\w*(?:[tT]icker|[iI]nterval|[pP]eriod)\w*:"
-    return any(name + b"," in file.source and re.search(beside + rb"|" + member, file.source) is not None for file in package.files)
+    for file in package.files:
+        at = file.source.find(name + b",")
+        while at >= 0:
+            after = at + len(name) + 1
+            line = file.source[file.source.rfind(b"\n", 0, at) + 1 : at]
+            if _BESIDE.match(file.source, after) or (_MEMBER.search(line) and _WITH.match(file.source, after)):
+                return True
+            at = file.source.find(name + b",", after)
+    return False
