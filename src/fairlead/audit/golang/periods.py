@@ -22,6 +22,8 @@ _PERIODS = re.compile(rb"time\.\w|[pP]eriod|[iI]nterval|[fF]requency|[tT]icker")
 _BESIDE = re.compile(rb"\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)")
 _MEMBER = re.compile(rb"\w+:\s+[\w.]*$")
 _WITH = re.compile(rb"\n(?:[^\n{}]*,\n){0,3}?\s*\w*(?:[tT]icker|[iI]nterval|[pP]eriod)\w*:")
+# A queue runs these when something happened.
+_QUEUED = {b"Reconcile", b"SetupWithManager", b"main"}
 _FAR = 5
 
 
@@ -40,7 +42,7 @@ def runs_again(func: Func, project: Project) -> bool:
         callers = [caller for name in level for caller in _callers(name, package)]
         if any(_ticks(body) for _, body in callers):
             return True
-        level = {name for name, _ in callers} - seen
+        level = {name for name, _ in callers} - seen - _QUEUED
         if not level:
             break
     return False
