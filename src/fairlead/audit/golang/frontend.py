@@ -17,7 +17,7 @@ from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_short
 from fairlead.audit.golang.touched import fill
-from fairlead.audit.golang.trees import render
+from fairlead.audit.golang.trees import render, type_name
 from fairlead.audit.golang.types import Types
 from fairlead.audit.golang.values import Values
 from fairlead.audit.golang.walk import Walk
@@ -157,7 +157,7 @@ class GoFrontend:
                 raw = self._helper_raw(helper, call, scope)
                 if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.kinds.is_kind(raw.object_type):
                     raw.kind, raw.polymorphic = "", True
-        if raw is None or (helper is None and _decorates(walk.func, name, call)):
+        if raw is None or (helper is None and _decorates(walk.func, name, call) and not self._updates_one_kind(raw, call)):
             return None
         site = self._site(walk.func, call, raw)
         if helper is not None:
@@ -178,6 +178,10 @@ class GoFrontend:
             site.error = "used"
         self.raws[id(site)] = raw
         return site
+
+    def _updates_one_kind(self, raw: Raw, call: list[Any]) -> bool:
+        """An updater of one kind, `return u.Status().Update(ctx, gadget)`, is no client around a client."""
+        return raw.target == "status" and self.writes.is_status_writer(call[1][1]) and self.writes.kinds.is_kind(raw.object_type)
 
     def _site(self, func: Func, call: list[Any], raw: Raw) -> Site:
         return Site(
@@ -373,14 +377,29 @@ class GoFrontend:
         walk = self.walks[id(func)][1]
         known_one = self._purposes.get(id(func))
         if known_one is None or known_one[0] is not walk:
-            known_one = self._purposes[id(func)] = (walk, is_for_writing(func, walk.found))
+            known_one = self._purposes[id(func)] = (walk, is_for_writing(func, walk.found, self._answers))
         return known_one[1]
+
+    def _answers(self, func: Func, call: list[Any]) -> bool:
+        """Whether a function of the package, or a method of the same receiver, is called for its answer: it has one, and writes nothing."""
+        called = call[1]
+        if called[0] == "i":
+            callee = self.project.function(func.file.package, called[1])
+        elif called[0] == "." and called[1][0] == "i" and called[1][1] == func.ir[1] and func.receiver:
+            callee = self.project.method(func.file.package, func.receiver, called[2])
+        else:
+            return False
+        if callee is None or [type_name(result[1]) for result in callee.ir[5]] in ([], ["error"]):
+            return False
+        walked = self.walks.get(id(callee))
+        return walked is None or not walked[1].found
 
     def _was_given(self, func: Func, raw: Raw, site: Site) -> bool:
         """Whether callers know what is written: they give it, what holds it, or what it is found by, and not an object of another kind."""
         if raw.parameter >= 0 or self._held_by(func, site) or raw.derived < 0 or self._given_kind(func, raw) >= 0:
             return True
-        return not self.writes.kinds.is_kind(self.types.of_syntax(func.ir[4][raw.derived][1], func.file))
+        given = self.types.of_syntax(func.ir[4][raw.derived][1], func.file)
+        return not self.writes.kinds.is_kind(given) or self.writes.kinds.kind_of(given)[0] == f"{raw.kind}List"
 
     def _lower_callers(self, fresh: list[Wrapper]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it."""

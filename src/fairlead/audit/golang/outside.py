@@ -38,6 +38,11 @@ def may_write(name: str, file: GoFile) -> bool:
     return named == "status" or (named == "generic" and file.names_status)
 
 
+def is_status_writer(name: str) -> bool:
+    """Whether a name says that a status is written."""
+    return _named(name) == "status"
+
+
 def patch_type(arguments: list[Any]) -> int:
     """The position of the type of a patch among arguments, or -1."""
     for position, argument in enumerate(arguments):

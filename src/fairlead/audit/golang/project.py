@@ -213,7 +213,8 @@ class Project:
         package = self.scanned(import_path)
         if package is None:
             return None
-        for file in package.funcs.get(name, ()):
+        # A variable that holds a closure is a function by that name.
+        for file in package.funcs.get(name, []) or package.values.get(name, []):
             self.facts(file, bodies)
             for func in file.funcs:
                 if func.name == name and not func.receiver:

@@ -14,10 +14,12 @@ from fairlead.audit.golang.must_write import ERROR, Paths
 from fairlead.audit.golang.trees import flat, parts, render, type_name
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Callable, Collection
 
     from fairlead.audit.golang.project import Func
     from fairlead.audit.model import Site
+
+    Answers = Callable[[Func, list[Any]], bool]
 
 _SHORT = 30
 _STEP = re.compile(
@@ -27,18 +29,24 @@ _MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|handle\w
 _OUTCOMES = {"error", "bool", "Result", "Duration"}
 _LOOKS = re.compile(
     r"(?i)^(?:get|list|find|fetch|lookup|load|read|is|has|can|should|need|from|into|new|with|log|v|info|error|debug|inject|wrap|done|err|value|"
-    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|notify|emit|alert|publish|observe)|event"
+    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|notify|emit|alert|publish|observe|record|track|measure)|event"
+)
+
+_DOES = re.compile(
+    r"(?i)reconcile|sync|ensure|create|delete|remove|apply|upsert|update|patch|run|start|stop|exec|process|handle|provision|scale|evict|install|"
+    r"upgrade|send|invoke|trigger|allocate|register|rotate|schedule|generate|sign|issue|perform"
 )
 
 
-def is_for_writing(func: Func, sites: dict[int, Site]) -> bool:
-    """Whether the writes of a function, by the identity of their calls, are its purpose."""
+def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool:
+    """Whether the writes of a function, by the identity of their calls, are its purpose. `answers` knows calls that are made for what they
+    return."""
     marks = _MARKS.search(func.name) is not None
     if (_STEP.search(func.name) and not marks) or any(site.target != "status" for site in sites.values()):
         return False
     if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
-    if not marks and _acts(func.body, sites, {func.ir[1], *(parameter[0] for parameter in func.ir[4])}):
+    if not marks and _Effects(func, sites, answers).any(func.body):
         return False
     return Paths(func, sites).always(func.body)
 
@@ -60,22 +68,47 @@ def is_short(func: Func) -> bool:
     )
 
 
-def _acts(body: list[Any], sites: Collection[int], given: set[str]) -> bool:
-    """Whether it does something besides: sets something going, or calls something that is given a context, or a method of what it is given
+class _Effects:
+    """What a function does besides: it sets something going, or calls something that is given a context, or a method of what it is given
     that may fail, which neither writes the status nor looks something up."""
-    for one in flat(body):
-        if one[0] == "g":
-            return True
-        may_fail = one[0] == "r" or (one[0] == "=" and bool(one[1]) and ERROR.search(render(one[1][-1])) is not None)
+
+    def __init__(self, func: Func, sites: Collection[int], answers: Answers) -> None:
+        self.func = func
+        self.sites = sites
+        self.answers = answers
+        self.given = {func.ir[1], *(parameter[0] for parameter in func.ir[4])}
+
+    def any(self, body: list[Any]) -> bool:
+        return any(one[0] == "g" or self._in(one) for one in flat(body))
+
+    def _in(self, one: list[Any]) -> bool:
+        assigned = [render(left) for left in one[1]] if one[0] == "=" else []
+        may_fail = one[0] == "r" or (bool(assigned) and ERROR.search(assigned[-1]) is not None)
         for expr in _expressions(one):
             for part in parts(expr):
-                if part[0] == "F" and _acts(part[1][6], sites, given):
+                if part[0] == "F" and self.any(part[1][6]):
                     return True
-                if part[0] != "c" or id(part) in sites or _LOOKS.search(_called(part)):
+                if part[0] != "c" or id(part) in self.sites or (part is expr and assigned[:1] == ["ctx"]):
                     continue
-                if (may_fail and part is expr and _root(part) in given) or (part[2] and _is_context(part[2][0])):
+                own = may_fail and part is expr and _root(part) in self.given
+                if (own or (part[2] and _is_context(part[2][0]))) and not self._looks(part):
                     return True
-    return False
+        return False
+
+    def _looks(self, call: list[Any]) -> bool:
+        name = _called(call)
+        if _LOOKS.search(name) or _hands_on(call, self.sites):
+            return True
+        return _DOES.search(name) is None and self.answers(self.func, call)
+
+
+def _hands_on(call: list[Any], sites: Collection[int]) -> bool:
+    """A call that is given the write to run: a retry of the project's own."""
+    return any(argument[0] == "F" and _holds(argument[1][6], sites) for argument in call[2])
+
+
+def _holds(body: list[Any], sites: Collection[int]) -> bool:
+    return any(id(part) in sites for one in flat(body) for expr in _expressions(one) for part in parts(expr))
 
 
 def _called(call: list[Any]) -> str:

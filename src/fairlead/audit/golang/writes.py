@@ -89,7 +89,7 @@ class Writes:
             self.describe(arguments[1], scope, raw)
             raw.lent = self._parameter(function[1], scope) >= 0
             return raw
-        return None
+        return self._elsewhere(call, scope) if outside.may_write(name, scope.file) else None
 
     def _method_value(self, call: list[Any], scope: Scope) -> Raw | None:
         """`update := r.Status().Update`, then `update(ctx, gadget)`. Of several, a write of status counts."""
@@ -121,7 +121,7 @@ class Writes:
                 return ""
             return self._by_shape(name, receiver, scope, arguments) if self._foreign_client(value) else ""
         if what == "abstract" and self._like_writer(value[0], name):
-            return "status" if self._status_shape(receiver) or self._for_subresource(value[0]) else "client"
+            return "status" if self.is_status_writer(receiver) or self._for_subresource(value[0]) else "client"
         if what == "abstract" and self._like_typed(value[0]):
             return "typed"
         return ""
@@ -155,7 +155,8 @@ class Writes:
             one is not None and one[0] == "n" and one[1].endswith("apis/meta/v1") and one[2].endswith("Options") for one in parameters[2:]
         )
 
-    def _status_shape(self, receiver: list[Any]) -> bool:
+    def is_status_writer(self, receiver: list[Any]) -> bool:
+        """`x.Status()`"""
         return receiver[0] == "c" and receiver[1][0] == "." and receiver[1][2] == "Status" and not receiver[2]
 
     def _by_shape(self, name: str, receiver: list[Any], scope: Scope, arguments: list[Any]) -> str:
@@ -165,7 +166,7 @@ class Writes:
         first = render(arguments[0])
         if not _CONTEXT.search(first):
             return ""
-        if self._status_shape(receiver) and name in ("Update", "Patch", "Apply", "Create"):
+        if self.is_status_writer(receiver) and name in ("Update", "Patch", "Apply", "Create"):
             return "status"
         if name in ("UpdateStatus", "ApplyStatus") and self._has_options(arguments, scope):
             return "typed"
@@ -462,7 +463,9 @@ class Writes:
         typed = outside.patch_type(arguments)
         status = outside.says_status(arguments)
         given = [call[1][1], *arguments] if not self.values.imported(call[1][1], scope) else arguments
-        if not status and not outside.writes_status(name, given, [self.values.typeof(one, scope) for one in given]):
+        types = [self.values.typeof(one, scope) for one in given]
+        told = status or (name not in known.WRITES and outside.writes_status(name, given, types))
+        if not told and not self._foreign_updater(call, types):
             return None
         if self._in_project(call, scope):
             return None
@@ -480,6 +483,14 @@ class Writes:
                 return raw
         raw.subject, raw.polymorphic = render(call[1]) + "()", True
         return raw
+
+    def _foreign_updater(self, call: list[Any], types: list[Type]) -> bool:
+        """A method of another module's type, named after the writing of a status, that is given a context and an object."""
+        name, arguments = call[1][2], call[2]
+        if not outside.is_status_writer(name) or len(arguments) < 2 or not _CONTEXT.search(render(arguments[0])):
+            return False
+        member = self.types.member(types[0], name) if len(types) > len(arguments) else None
+        return member is not None and member[0] == "outside" and any(self.kinds.is_kind(kind) for kind in types[2:])
 
     def _given_kind(self, argument: list[Any], scope: Scope) -> bool:
         kind = self.values.typeof(argument, scope)
