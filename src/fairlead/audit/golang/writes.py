@@ -464,7 +464,9 @@ class Writes:
         status = outside.says_status(arguments)
         given = [call[1][1], *arguments] if not self.values.imported(call[1][1], scope) else arguments
         types = [self.values.typeof(one, scope) for one in given]
-        told = status or (name not in known.WRITES and outside.writes_status(name, given, types))
+        # A method with the name of a client's may be a database's; a function that is given a client is not.
+        by_name = name not in known.WRITES or len(given) == len(arguments)
+        told = status or (by_name and outside.writes_status(name, given, types))
         if not told and not self._foreign_updater(call, types):
             return None
         if self._in_project(call, scope):
