@@ -525,6 +525,11 @@ class Walk:
         name = render(one[1][-1]) if one[1] else ""
         if name == "_":
             return "ignored"
+        if following is None and one[3] == "=":
+            # The branch ends here: what follows it looks at the error.
+            following = next((rest[0] for rest in reversed(self.rest) if rest), None)
+            if following is not None and not (following[0] == "if" and mentions(following[2], name)):
+                following = None
         if following is None or following[0] == "r":
             return "returned"
         if following[0] == "if" and mentions(following[2], name):
@@ -533,6 +538,9 @@ class Walk:
                 return "used"
             use = error_use(following, name)
             if use == "swallowed" and self._told_otherwise(following[3], name):
+                return "used"
+            if use == "logged" and one[3] == "=" and any(result[0] == name for result in self.results):
+                # The named result still holds it when the function ends.
                 return "used"
             # A loop without an end that only success leaves tries again.
             return "used" if use == "logged" and self.endless and leaves(following[4] or []) else use
