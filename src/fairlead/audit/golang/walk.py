@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.handling import asks_again, error_use, is_error, leaves, marks_done, speaks_of_failure
+from fairlead.audit.golang.handling import asks_again, speaks_of_failure
 from fairlead.audit.golang.periods import runs_again
 from fairlead.audit.golang.scopes import Scope
 from fairlead.audit.golang.trees import mentions, parts, render, type_name
+from fairlead.audit.golang.uses import Uses
 from fairlead.audit.model import Event, Site
 
 if TYPE_CHECKING:
@@ -81,17 +82,13 @@ class Walk:
         self.deferred = False
         self.guards: list[str] = []
         self.returns_after_compare: list[tuple[int, ...]] = []
-        self.uses: dict[int, str] = {}
+        self.uses = Uses(func.ir[5])
         self._next_block = 0
         self.scope: Scope | None = None
         self.map_loops = 0
         self.map_ordered: set[str] = set()
         self.periodic = False
         self.asked_again = False
-        self.results: list[Any] = func.ir[5]
-        self.endless = False
-        self.marked: set[int] = set()
-        self.rest: list[list[Any]] = []
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -106,15 +103,8 @@ class Walk:
 
     def statements(self, body: list[Any], scope: Scope) -> None:
         for position, one in enumerate(body):
-            following = body[position + 1] if position + 1 < len(body) else None
-            self._note_use(one, following)
-            self.rest.append(body[position + 1 :])
-            begun, check = (one[1], one) if one[0] == "if" else (one, following or [])
-            checked = begun and begun[0] == "=" and check and check[0] == "if"
-            if checked and marks_done(check[3], [later for rest in self.rest for later in rest]):
-                self.marked.update(id(value) for value in begun[2])
-            self.statement(one, scope)
-            self.rest.pop()
+            with self.uses.before(one, body[position + 1 :]):
+                self.statement(one, scope)
 
     def inner(self, body: list[Any], scope: Scope, guard: str = "") -> None:
         before = self.block
@@ -211,7 +201,7 @@ class Walk:
     def _if(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
         if one[1]:
-            self._note_use(one[1], ["if", None, *one[2:]])
+            self.uses.note(one[1], ["if", None, *one[2:]])
             self.statement(one[1], inside)
         condition = render(one[2])
         self.expression(one[2], inside)
@@ -246,13 +236,10 @@ class Walk:
                 self.statement(part, inside)
         if one[2]:
             self.expression(one[2], inside)
-        endless, self.endless = self.endless, self.endless or not one[2]
         self.loops += 1
-        rest, self.rest = self.rest, []
-        self.inner(one[4], inside)
-        self.rest = rest
+        with self.uses.round(endless=not one[2]):
+            self.inner(one[4], inside)
         self.loops -= 1
-        self.endless = endless
 
     def _range(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
@@ -267,9 +254,8 @@ class Walk:
         over_map = over is not None and over[0] == "m"
         self.loops += 1
         self.map_loops += over_map
-        rest, self.rest = self.rest, []
-        self.inner(one[3], inside)
-        self.rest = rest
+        with self.uses.round():
+            self.inner(one[3], inside)
         self.map_loops -= over_map
         self.loops -= 1
 
@@ -328,11 +314,11 @@ class Walk:
         for name, kind, _ in func[5]:
             if name:
                 inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
-        asked, results, endless = self.asked_again, self.results, self.endless
+        asked = self.asked_again
         self.asked_again = asked or [type_name(one[1]) for one in func[5]] == ["bool", "error"]
-        self.results, self.endless = func[5], False
-        self.inner(func[6], inside)
-        self.asked_again, self.results, self.endless = asked, results, endless
+        with self.uses.closure(func[5]):
+            self.inner(func[6], inside)
+        self.asked_again = asked
 
     def _call(self, call: list[Any], scope: Scope) -> None:
         function = call[1]
@@ -357,9 +343,7 @@ class Walk:
         site.loop = self.loops > 0
         site.in_retry = self.retry
         site.deferred = self.deferred
-        site.error = site.error or self.uses.get(id(call), "used")
-        if site.error == "logged" and id(call) in self.marked:
-            site.error = "used"
+        site.error = site.error or self.uses.of(call)
         if site.error in ("logged", "swallowed") and (self.periodic or runs_again(self.func, self.values.project)):
             site.error = "used"
         if self.asked_again and site.error == "swallowed":
@@ -503,58 +487,6 @@ class Walk:
             if position == 0 and value and value[0] == "&" and value[1][0] == ".":
                 return self.path_of(value[1], var.home(scope), depth + 1) + text[len(root) :]
         return text
-
-    # -- what becomes of an error ----------------------------------------------------------------------------------
-
-    def _note_use(self, one: list[Any], following: list[Any] | None) -> None:
-        match one[0]:
-            case "e" | "d" | "g":
-                if one[1][0] == "c":
-                    self.uses[id(one[1])] = "ignored"
-            case "r":
-                for value in one[1]:
-                    for part in parts(value):
-                        if part[0] == "c":
-                            self.uses[id(part)] = "returned"
-            case "=":
-                for value in one[2]:
-                    if value[0] == "c":
-                        self.uses[id(value)] = self._assigned_use(one, following)
-
-    def _assigned_use(self, one: list[Any], following: list[Any] | None) -> str:
-        name = render(one[1][-1]) if one[1] else ""
-        if name == "_":
-            return "ignored"
-        if following is None and one[3] == "=":
-            # The branch ends here: what follows it looks at the error.
-            following = next((rest[0] for rest in reversed(self.rest) if rest), None)
-            if following is not None and not (following[0] == "if" and mentions(following[2], name)):
-                following = None
-        if following is None or following[0] == "r":
-            return "returned"
-        if following[0] == "if" and mentions(following[2], name):
-            if not is_error(following[2], name):
-                # A value that says what became of it, or whether to go on.
-                return "used"
-            use = error_use(following, name)
-            if use == "swallowed" and self._told_otherwise(following[3], name):
-                return "used"
-            if use == "logged" and one[3] == "=" and any(result[0] == name for result in self.results):
-                # The named result still holds it when the function ends.
-                return "used"
-            # A loop without an end that only success leaves tries again.
-            return "used" if use == "logged" and self.endless and leaves(following[4] or []) else use
-        return "used"
-
-    def _told_otherwise(self, body: list[Any], name: str) -> bool:
-        """A bare return hands on a named error; where no error is among the results, the caller is told by the value that is."""
-        errors = [result for result in self.results if type_name(result[1]) == "error"]
-        for one in body:
-            if one[0] == "r" and not one[1] and any(result[0] == name for result in errors):
-                return True
-            if one[0] == "r" and one[1] and not errors:
-                return True
-        return False
 
 
 def _is_check(guard: str) -> bool:

@@ -1,0 +1,107 @@
+"""What becomes of the error of each call in one function, noted as its statements are met.
+
+Held by `walk`, which tells it where the walk is: what still follows in the enclosing blocks, what the function answers, and whether a loop
+without an end runs it. `handling` reads the statements; this knows which of them belong to a call.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang.handling import error_use, is_error, leaves, marks_done
+from fairlead.audit.golang.trees import mentions, parts, render, type_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+class Uses:
+    """Calls to what their error comes to, by the identity of the call."""
+
+    def __init__(self, results: list[Any]) -> None:
+        self.results = results
+        self.endless = False
+        self._of: dict[int, str] = {}
+        self._marked: set[int] = set()
+        self._rest: list[list[Any]] = []
+
+    def of(self, call: list[Any]) -> str:
+        use = self._of.get(id(call), "used")
+        return "used" if use == "logged" and id(call) in self._marked else use
+
+    @contextmanager
+    def before(self, one: list[Any], following: list[Any]) -> Iterator[None]:
+        """While a statement is walked, with what comes after it in its block."""
+        self.note(one, following[0] if following else None)
+        self._rest.append(following)
+        begun, check = (one[1], one) if one[0] == "if" else (one, following[0] if following else [])
+        checked = begun and begun[0] == "=" and check and check[0] == "if"
+        if checked and marks_done(check[3], [later for rest in self._rest for later in rest]):
+            self._marked.update(id(value) for value in begun[2])
+        yield
+        self._rest.pop()
+
+    @contextmanager
+    def round(self, endless: bool = False) -> Iterator[None]:
+        """While the body of a loop is walked: what follows the loop does not follow a round."""
+        kept = self._rest, self.endless
+        self._rest, self.endless = [], self.endless or endless
+        yield
+        self._rest, self.endless = kept
+
+    @contextmanager
+    def closure(self, results: list[Any]) -> Iterator[None]:
+        """While a closure is walked, which answers for itself."""
+        kept = self.results, self.endless
+        self.results, self.endless = results, False
+        yield
+        self.results, self.endless = kept
+
+    def note(self, one: list[Any], following: list[Any] | None) -> None:
+        match one[0]:
+            case "e" | "d" | "g":
+                if one[1][0] == "c":
+                    self._of[id(one[1])] = "ignored"
+            case "r":
+                for value in one[1]:
+                    for part in parts(value):
+                        if part[0] == "c":
+                            self._of[id(part)] = "returned"
+            case "=":
+                for value in one[2]:
+                    if value[0] == "c":
+                        self._of[id(value)] = self._assigned(one, following)
+
+    def _assigned(self, one: list[Any], following: list[Any] | None) -> str:
+        name = render(one[1][-1]) if one[1] else ""
+        if name == "_":
+            return "ignored"
+        if following is None and one[3] == "=":
+            # The branch ends here: what follows it looks at the error.
+            following = next((rest[0] for rest in reversed(self._rest) if rest), None)
+            if following is not None and not (following[0] == "if" and mentions(following[2], name)):
+                following = None
+        if following is None or following[0] == "r":
+            return "returned"
+        if following[0] != "if" or not mentions(following[2], name) or not is_error(following[2], name):
+            # Looked at later; or a value that says what became of it, or whether to go on.
+            return "used"
+        use = error_use(following, name)
+        if use == "swallowed" and self._told_otherwise(following[3], name):
+            return "used"
+        if use == "logged" and one[3] == "=" and any(result[0] == name for result in self.results):
+            # The named result still holds it when the function ends.
+            return "used"
+        # A loop without an end that only success leaves tries again.
+        return "used" if use == "logged" and self.endless and leaves(following[4] or []) else use
+
+    def _told_otherwise(self, body: list[Any], name: str) -> bool:
+        """A bare return hands on a named error; where no error is among the results, the caller is told by the value that is."""
+        errors = [result for result in self.results if type_name(result[1]) == "error"]
+        for one in body:
+            if one[0] == "r" and not one[1] and any(result[0] == name for result in errors):
+                return True
+            if one[0] == "r" and one[1] and not errors:
+                return True
+        return False
