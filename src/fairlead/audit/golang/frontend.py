@@ -41,7 +41,8 @@ _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconc
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
-_FEW = 12
+# Imports stand at the beginning of a file.
+_IMPORTS_END = 16_000
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -406,23 +407,20 @@ class GoFrontend:
         wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
         if not wanted:
             return
-        names = {wrapper.func.name for wrapper in wanted if wrapper.func.receiver}
-        # With few names a search for plain bytes spares the pattern nearly everywhere.
-        plain = [f".{name}".encode() for name in names] if len(names) <= _FEW else [b""]
-        methods = _calls(rb"\.", names)
+        methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver})
         functions: dict[str, set[str]] = {}
         for wrapper in wanted:
             if not wrapper.func.receiver:
                 functions.setdefault(wrapper.func.file.package, set()).add(wrapper.func.name)
-        patterns = {package: _calls(rb"\b", names) for package, names in functions.items()}
+        patterns = [(package, f'"{package}"'.encode(), _calls(rb"\b", names)) for package, names in functions.items()]
         for path in self.audited:
             file = self.project.files[path]
             if file.facts is not None and file.facts["bodies"]:
                 continue
-            named = methods is not None and any(one in file.source for one in plain) and methods.search(file.source) is not None
-            for package, pattern in patterns.items():
-                if not named and pattern is not None and (file.package == package or f'"{package}"'.encode() in file.source):
-                    named = pattern.search(file.source) is not None
+            named = methods is not None and methods.search(file.source) is not None
+            for package, imported, pattern in patterns if not named else ():
+                if pattern is not None and (file.package == package or file.source.find(imported, 0, _IMPORTS_END) >= 0):
+                    named = named or pattern.search(file.source) is not None
             if named:
                 self.project.facts(file, True)
 

@@ -76,7 +76,7 @@ class _Effects:
         self.func = func
         self.sites = sites
         self.answers = answers
-        self.given = {func.ir[1], *(parameter[0] for parameter in func.ir[4])}
+        self.imported = {"", *(alias or path.rsplit("/", 1)[-1] for alias, path in (func.file.facts or {}).get("imports", ()))}
 
     def any(self, body: list[Any]) -> bool:
         return any(one[0] == "g" or self._in(one) for one in flat(body))
@@ -90,7 +90,7 @@ class _Effects:
                     return True
                 if part[0] != "c" or id(part) in self.sites or (part is expr and assigned[:1] == ["ctx"]):
                     continue
-                own = may_fail and part is expr and _root(part) in self.given
+                own = may_fail and part is expr and part[1][0] == "." and _root(part) not in self.imported
                 if (own or (part[2] and _is_context(part[2][0]))) and not self._looks(part):
                     return True
         return False
