@@ -344,7 +344,9 @@ class Walk:
         site.in_retry = self.retry
         site.deferred = self.deferred
         site.error = site.error or self.uses.of(call)
-        if site.error in ("logged", "swallowed") and (self.periodic or runs_again(self.func, self.values.project)):
+        if site.error in ("logged", "swallowed") and (
+            self.periodic or (str(site.target) == "status" and runs_again(self.func, self.values.project))
+        ):
             site.error = "used"
         if self.asked_again and site.error == "swallowed":
             # The next round writes again; `return false, nil` of a condition asks for one.
