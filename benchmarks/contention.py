@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
     from fairlead.wire import Answer
 
-COUNTS = (2, 4, 8, 16, 32, 64)
+#: How many writers, and in how many rounds: ways take turns within a round, and the median of the rounds is told.
+ROUNDS = {2: 3, 4: 3, 8: 3, 16: 3, 32: 1, 64: 1}
 SECONDS = 3.0
 #: The first wave, when all writers start in the same instant, is left out.
 WARM_UP = 3.0
@@ -247,27 +248,45 @@ def summary(took: list[list[float]], asked: int, last: list[int], stored: Any, e
 
 
 def run(
-    counts: tuple[int, ...] = COUNTS, seconds: float = SECONDS, ways: tuple[str, ...] = WAYS, lists: tuple[str, ...] = tuple(LISTS)
+    rounds: dict[int, int] | None = None, seconds: float = SECONDS, ways: tuple[str, ...] = WAYS, lists: tuple[str, ...] = tuple(LISTS)
 ) -> list[dict[str, Any]]:
     """All ways at all counts, in turns."""
-    results = []
+    found: dict[tuple[str, int, str], list[dict[str, Any]]] = {}
     with real() as connect:
         for kind in lists:
-            for writers in counts:
-                for way in ways:
-                    if way == "APPLY" and kind == "plain":
-                        continue  # on a plain list apply owns the whole of it
-                    results.append(contest(connect, kind, way, writers, seconds))
-                    print("  ".join(_row(results[-1])), flush=True)
-    return results
+            for writers, times in (rounds or ROUNDS).items():
+                for turn in range(times):
+                    for way in ways[turn % len(ways) :] + ways[: turn % len(ways)]:
+                        if way == "APPLY" and kind == "plain":
+                            continue  # on a plain list apply owns the whole of it
+                        result = contest(connect, kind, way, writers, seconds)
+                        found.setdefault((kind, writers, way), []).append(result)
+                        print("  ".join([kind, *_row(result)]), flush=True)
+    return [_median(found[kind, writers, way]) for kind, writers in dict.fromkeys(key[:2] for key in found) for way in ways
+            if (kind, writers, way) in found]  # fmt: skip
+
+
+def _median(results: list[dict[str, Any]]) -> dict[str, Any]:
+    """Of the rounds: the middle one by writes a second, with all losses and the spread."""
+    ordered = sorted(results, key=lambda result: result["writes_per_second"])
+    middle = ordered[len(ordered) // 2]
+    return {
+        **middle,
+        "lost": sum(result["lost"] for result in results),
+        "failed": sum(result["failed"] for result in results),
+        "requests_per_write": max(result["requests_per_write"] for result in results),
+        "spread": [ordered[0]["writes_per_second"], ordered[-1]["writes_per_second"]],
+    }
 
 
 HEAD = ["writers", "way", "requests per write", "writes a second", "p50", "p99", "lost", "least"]
 
 
 def _row(found: dict[str, Any]) -> list[str]:
+    low, high = found.get("spread", (0.0, 0.0))
+    spread = f" ({low:.0f}-{high:.0f})" if low < high else ""
     return [
-        str(found["writers"]), found["way"], f"{found['requests_per_write']:.2f}", f"{found['writes_per_second']:.1f}",
+        str(found["writers"]), found["way"], f"{found['requests_per_write']:.2f}", f"{found['writes_per_second']:.0f}{spread}",
         *(f"{found[name] * 1000:.0f} ms" if found[name] is not None else "-" for name in ("p50", "p99")), str(found["lost"]),
         str(found["slowest_writer"]),
     ]  # fmt: skip
@@ -284,8 +303,8 @@ def render() -> str:
         "Every writer is a thread with its own connection, and has a condition in the object from the start. In the row *COMPARE, one "
         "writer* they share a StatusWriter, as the parts of one operator do, so flushes that meet go together; in all other rows nothing "
         f"is shared, as between processes. A warm-up of {WARM_UP:.0f} s (and a quarter of a second per writer, because all start in the "
-        f"same instant), then {SECONDS:.0f} s. Requests: all that were sent in that time, also in vain. Lost: "
-        "conditions "
+        f"same instant), then {SECONDS:.0f} s; up to 16 writers in three rounds, of which the middle one is told, with the lowest and "
+        "highest rate in brackets and the most requests of any. Requests: all that were sent in that time, also in vain. Lost: conditions "
         "whose last acknowledged write does not stand in the end. Least: the writes of the writer that got the fewest; a rate may be one "
         "writer's alone. LOCKED and PUT back off with jitter and growing pauses. Goal: COMPARE at most 1.1 requests per write up to 16 "
         "writers, and never below the best other safe way (LOCKED, PUT, APPLY) in writes a second; writers of one process may share.",

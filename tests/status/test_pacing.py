@@ -53,6 +53,14 @@ def test_turns_grow_while_they_are_needed() -> None:
     assert pace.turn == 1.0
 
 
+@pytest.mark.parametrize(("took", "waits"), [(0.1, 1.0), (2.0, 8.0), (10.0, 15.0)])
+def test_a_turn_is_longer_where_answers_take_seconds(took: float, waits: float) -> None:
+    """Very many write at once there, and all come back within a second would be the next rush: four times the answer, at most 15 s."""
+    pace = paced(took)
+    pace.answered(0.004, 100.0, lambda: 0.5, yielding=True)  # a refusal is quick whatever else goes on
+    assert pace.refused(100.0, 0.5) == pytest.approx(waits)
+
+
 def test_a_writer_that_writes_now_and_then_never_gives_way() -> None:
     """It counts from the last slow answer."""
     assert not paced(0.1).gives_way(160.0)

@@ -164,6 +164,29 @@ def test_who_comes_meanwhile_goes_together(bench: Bench) -> None:
     assert outcomes[1].object is not outcomes[2].object, "what one caller does with his object is not the other's business"
 
 
+def test_two_are_on_the_way_at_once_but_not_in_a_crowd(bench: Bench) -> None:
+    """With two writers both go; with five the first to come back hands nothing on, and the next request carries all who wait."""
+    bench.writer._core.lanes = Lanes()
+    pair = [bench.flush(condition(name)).begin() for name in ("A", "B")]
+    assert not any(flush.waits for flush in pair)
+    for flush in pair:
+        flush.answer()
+    first, second, *others = [bench.flush(condition(name)).begin() for name in ("C", "D", "E", "F", "G")]
+    assert [flush.waits for flush in (first, second, *others)] == [False, False, True, True, True]
+    first.answer()
+    assert all(flush.waits for flush in others), "the second is still on the way"
+    second.answer()
+    late = bench.flush(condition("H")).begin()
+    assert late.waits, "it is a crowd, so one is on the way at a time"
+    others[0].resume().answer()
+    for flush in (*others[1:], late):
+        flush.resume()
+    late.answer()
+    requests = [flush.outcome.requests for flush in (first, second, *others, late) if flush.outcome is not None]
+    assert requests == [1, 1, 1, 0, 0, 1]
+    assert bench.conditions() == {"Seed", *"ABCDEFGH"}
+
+
 def test_what_was_decided_on_something_old_is_told_alone(bench: Bench) -> None:
     """The third read what the first changed: a Conflict for it, and the second is stored all the same."""
 

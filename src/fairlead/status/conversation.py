@@ -172,7 +172,7 @@ def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
     so_far.last = answer = yield Send(request(plan, body))
     if not isinstance(answer, Lost):
         now = plan.seconds()
-        plan.pace.answered(now - began, now, plan.chance)
+        plan.pace.answered(now - began, now, plan.chance, yielding=so_far.yielding)
     so_far.requests += 1
     return answer
 

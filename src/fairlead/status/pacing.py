@@ -30,6 +30,8 @@ TURN = 1.0
 LONGER = 1.5
 SHORTER = 0.9
 LONGEST = 6.0
+#: Where answers take seconds, very many write at once: then turns are as many times the answer as above, and this long at most.
+SPREAD = 15.0
 #: The quickest answer is believed a little less after each other one, so that a server that became slower is not taken for contended.
 FADING = 1.02
 
@@ -51,14 +53,18 @@ class Pace(msgspec.Struct):
     until: float = float("-inf")
     turn: float = TURN
     average: float = 0.0
+    #: How long the last write took that did not give way.
+    last: float = 0.0
 
     def gives_way(self, now: float) -> bool:
         """Whether the object is contended: the next write tests the version."""
         return now < self.until
 
-    def answered(self, took: float, now: float, chance: Callable[[], float]) -> None:
+    def answered(self, took: float, now: float, chance: Callable[[], float], *, yielding: bool = False) -> None:
         """Learn from an answer to a write; `chance` gives a number in [0, 1)."""
         self.tempo.heard(took)
+        if not yielding:
+            self.last = took
         self.average += (took - self.average) * RECENT if self.average else took
         if self.average > SHORTEST and self.average > SLOW * self.tempo.quickest:
             self.until = now + max(GIVES_WAY, AS_LONG * took) * (0.5 + chance())
@@ -67,7 +73,7 @@ class Pace(msgspec.Struct):
 
     def refused(self, now: float, chance: float) -> float:
         """Somebody else was first: how long to wait for the turn."""
-        wait = self.turn * (0.5 + chance)
+        wait = min(SPREAD, max(self.turn, AS_LONG * self.last)) * (0.5 + chance)
         self.turn = min(LONGEST, self.turn * LONGER)
         self.until = now + wait
         return wait
