@@ -183,8 +183,10 @@ class Walk:
             self.event("copy", line, render(value[1][1]), name)
         elif kind == "a" and value[1][0] == "c" and value[1][1][0] == "." and value[1][1][2] in ("DeepCopy", "DeepCopyObject"):
             self.event("copy", line, render(value[1][1][1]), name)
-        if (var.parameter >= 0 and operator == "=") or operator == "=":
+        if operator == "=":
             self.event("assign", line, name, "", render(value))
+        elif kind == "c":
+            self.event("define", line, name, "", render(value[1]))
 
     def _declare(self, one: list[Any], scope: Scope) -> None:
         names, declared, values = one[1], one[2], one[3]

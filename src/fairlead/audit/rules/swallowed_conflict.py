@@ -22,10 +22,10 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A logged error is accepted where the function then returns another error: the reconcile runs again anyway; and in a function that a
-    loop or a period runs again, in a condition that is asked again, and where the caller is told by a value, the sender of a request by
-    its answer, or the next round by a mark that is missing. Errors that are sent to a channel or kept in a field count as handled. Calls of
-    a helper that tells nobody are places of its finding.
+    A logged error is accepted where the function then returns another error that it has by then: the reconcile runs again anyway; and in a
+    function that a loop or a period runs again, in a condition that is asked again, and where the caller is told by a value, the sender of
+    a request by its answer, or the next round by a mark that is missing. Errors that are sent to a channel or kept in a field count as
+    handled. Calls of a helper that tells nobody are places of its finding.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from fairlead.audit.rules.writing import finding, status_sites, what, who
 
 if TYPE_CHECKING:
-    from fairlead.audit.model import Facts, Finding, Function, Site
+    from fairlead.audit.model import Event, Facts, Finding, Function, Site
 
 CODE = "FL009"
 SEVERITY = "error"
@@ -84,8 +84,19 @@ def _fails_anyway(site: Site, function: Function) -> bool:
     for event in function.events:
         if event.what == "return" and event.line >= site.line and own.block[: len(event.block)] == event.block:
             last = event.detail.split(" ")[-1] if event.detail else ""
-            return _is_error(event.detail, last)
+            return _is_error(event.detail, last) and (site.deferred or not _made_since(last, own, event, function))
     return False
+
+
+def _made_since(name: str, own: Event, returned: Event, function: Function) -> bool:
+    """What is returned is the answer of a later call, which may well succeed."""
+    return any(
+        event.what in ("assign", "define")
+        and event.subject == name
+        and own.line < event.line <= returned.line
+        and event.block == returned.block
+        for event in function.events
+    )
 
 
 def _is_error(detail: str, last: str) -> bool:
