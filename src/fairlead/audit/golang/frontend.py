@@ -39,6 +39,7 @@ _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
+_STAND_IN_NAME = re.compile(r"(?i)^(?:fake|mock|stub)|(?:fake|mock|stub)$")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 # Imports stand at the beginning of a file.
@@ -244,7 +245,8 @@ class GoFrontend:
             package = self.project.scanned(path)
             if package is not None:
                 implementing += sum(
-                    name in methods and self.types.implements(path, receiver, wanted) for receiver, methods in package.methods.items()
+                    name in methods and not _STAND_IN_NAME.search(receiver) and self.types.implements(path, receiver, wanted)
+                    for receiver, methods in package.methods.items()
                 )
         return len(fitting) * (2 if all(wrapper.speaks for wrapper in fitting) else 1) >= implementing
 

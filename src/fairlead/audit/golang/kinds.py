@@ -39,6 +39,8 @@ class Kinds:
         path, name = kind[1], kind[2]
         if known.is_client_package(path) or name in _POLYMORPHIC:
             return True
+        if path.endswith("apis/meta/v1"):
+            return False
         made_of = self.types.underlying(kind)
         if made_of is not None and made_of[0] == "S":
             return self._has_metadata(made_of)
@@ -79,6 +81,9 @@ class Kinds:
         path, name = kind[1], kind[2]
         if name in _POLYMORPHIC or known.is_client_package(path) or path.endswith("apimachinery/pkg/runtime"):
             return "", "", True
+        if path.endswith("apis/meta/v1"):
+            # The metadata of an object, not the object.
+            return "", "", False
         made_of = self.types.underlying(kind)
         if made_of is not None and made_of[0] == "I":
             return "", "", True

@@ -46,9 +46,12 @@ _POSSIBLE = (
     b".DeleteAllOf(",
     b".Apply(",
     b".DeleteCollection(",
+    # A chain that is split over lines.
+    b"\tUpdate(",
+    b"\tPatch(",
 )
 _CONFIRMED = re.compile(
-    rb"\.(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient)|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
+    rb"\.\s*(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient)|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
     rb"|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
     rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\())"
 )

@@ -466,7 +466,8 @@ class Writes:
         types = [self.values.typeof(one, scope) for one in given]
         # A method with the name of a client's may be a database's; a function that is given a client is not.
         by_name = name not in known.WRITES or len(given) == len(arguments)
-        told = status or (by_name and outside.writes_status(name, given, types))
+        handed = len(given) == len(arguments) and any(self.is_status_writer(one) for one in arguments)
+        told = status or handed or (by_name and outside.writes_status(name, given, types))
         if not told and not self._foreign_updater(call, types):
             return None
         if self._in_project(call, scope):
