@@ -119,14 +119,15 @@ def speaks_of_failure(guard: str) -> bool:
     return bool(_NOT_WELL.match(guard) if guard.startswith("!(") else _FAILED.search(guard))
 
 
-def marks_done(body: list[Any], following: list[Any]) -> bool:
+def marks_done(body: list[Any], rests: list[list[Any]]) -> bool:
     """A failure skips the rest of a round, and what follows marks the object as done, or takes it off a list: that this was not done asks
     for another round."""
     skips = bool(body) and body[-1][0] == "br" and body[-1][1] == "continue"
     return skips and any(
         (one[0] == "=" and one[3] == "=" and len(one[1]) == 1 and one[1][0][0] == ".")
         or (one[0] == "e" and one[1][0] == "c" and render(one[1][1]) == "delete")
-        for one in following
+        for rest in rests
+        for one in rest
     )
 
 

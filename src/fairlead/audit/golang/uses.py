@@ -30,16 +30,16 @@ class Uses:
         use = self._of.get(id(call), "used")
         return "used" if use == "logged" and id(call) in self._marked else use
 
-    @contextmanager
-    def before(self, one: list[Any], following: list[Any]) -> Iterator[None]:
-        """While a statement is walked, with what comes after it in its block."""
+    def enter(self, one: list[Any], following: list[Any]) -> None:
+        """A statement is walked, with what comes after it in its block. Plain calls, no context: there are many statements."""
         self.note(one, following[0] if following else None)
         self._rest.append(following)
         begun, check = (one[1], one) if one[0] == "if" else (one, following[0] if following else [])
         checked = begun and begun[0] == "=" and check and check[0] == "if"
-        if checked and marks_done(check[3], [later for rest in self._rest for later in rest]):
+        if checked and marks_done(check[3], self._rest):
             self._marked.update(id(value) for value in begun[2])
-        yield
+
+    def leave(self) -> None:
         self._rest.pop()
 
     @contextmanager

@@ -103,8 +103,9 @@ class Walk:
 
     def statements(self, body: list[Any], scope: Scope) -> None:
         for position, one in enumerate(body):
-            with self.uses.before(one, body[position + 1 :]):
-                self.statement(one, scope)
+            self.uses.enter(one, body[position + 1 :])
+            self.statement(one, scope)
+            self.uses.leave()
 
     def inner(self, body: list[Any], scope: Scope, guard: str = "") -> None:
         before = self.block
