@@ -14,7 +14,7 @@ import msgspec
 from ..errors import Change, Conflict
 from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, same
-from .intents import Intent, Raise, applied, holds
+from .intents import Drop, Intent, Raise, applied, holds, is_number
 from .managers import last_writer
 
 if TYPE_CHECKING:
@@ -58,12 +58,27 @@ def decide(
         return Decision(Verdict.CONFLICT, tuple(_change(path, base, live, target, intents) for path in stale))
     if there:
         return Decision(Verdict.CONVERGED)
-    moved = [i.path for i in intents if not isinstance(i, Raise) and not same(find(base, i.path), find(live, i.path))]
+    moved = [i.path for i in intents if not _raises(i, live) and not same(find(base, i.path), find(live, i.path))]
+    moved += [above for i in intents if not isinstance(i, Drop) and (above := _changed_above(i.path, base, live)) is not None]
     foreign = {path: last_writer(live, path) for path in moved}
     unclaimed = [path for path, writer in foreign.items() if not claimed(path) or writer in (None, manager)]
     if unclaimed:
         return Decision(Verdict.CONFLICT, tuple(_change(path, base, live, target, intents) for path in unclaimed))
     return Decision(Verdict.AGAIN, repaired=tuple((render(path), writer or "") for path, writer in foreign.items()))
+
+
+def _raises(intent: Intent, live: Json) -> bool:
+    """Whether it is a number that is raised: whoever wrote the lower one, it is meant to go."""
+    return isinstance(intent, Raise) and is_number(find(live, intent.path))
+
+
+def _changed_above(path: Path, base: Json, live: Json) -> Path | None:
+    """Where somebody took away what this write puts something into, or put something else there: the write would undo that."""
+    for length in range(1, len(path)):
+        above = find(live, path[:length])
+        if not isinstance(above, dict if isinstance(path[length], str) else list):
+            return None if same(find(base, path[:length]), above) else path[:length]
+    return None
 
 
 def _change(path: Path, base: Json, live: Json, target: Json, intents: Iterable[Intent]) -> Change:

@@ -1,0 +1,174 @@
+"""Two writers that decided on the same version, whatever they staged: both are stored in full, or the second is told of the first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from fairlead.errors import Conflict
+from fairlead.objects.paths import find
+from fairlead.status.effects import Join, Send
+from fairlead.status.intents import Intent, Raise, holds, is_number
+from fairlead.status.outcome import Outcome
+from fairlead.status.sharing import Lanes
+from fairlead.status.writer import Session, StatusWriter
+from fairlead.testing.server import ApiServer
+
+CRD: dict[str, Any] = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": "gadgets.example.io"},
+    "spec": {
+        "group": "example.io",
+        "scope": "Namespaced",
+        "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"},
+        "versions": [
+            {
+                "name": "v1", "served": True, "storage": True, "subresources": {"status": {}},
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {"status": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+                    }
+                },
+            }
+        ],
+    },
+}  # fmt: skip
+THEN = "2026-01-01T00:00:00Z"
+TYPES = ["Ready", "Stalled", "Synced"]
+STATUS = {
+    "phase": "Up",
+    "count": 5,
+    "network": {"ip": "10.0.0.1", "ports": [80, 443]},
+    "parts": [{"name": "a", "up": True}, {"name": "b", "up": False}],
+    "conditions": [{"type": name, "status": "True", "reason": "Up", "message": "", "lastTransitionTime": THEN} for name in TYPES[:2]],
+}
+
+values = st.sampled_from(["Up", "Down", 5, 6, True, [], {}, {"x": 1}, [80, 443]])
+edits = st.one_of(
+    st.tuples(st.just("put"), st.sampled_from(["phase", "count", "network", "fresh"]), values),
+    st.tuples(st.just("drop"), st.sampled_from(["phase", "network", "parts", "conditions"]), st.none()),
+    st.tuples(st.just("below"), st.sampled_from(["ip", "ports", "fresh"]), values),
+    st.tuples(st.just("raise"), st.sampled_from(["count", "network.seen"]), st.integers(1, 9)),
+    st.tuples(st.just("condition"), st.sampled_from(TYPES), st.sampled_from([True, False, None])),
+    st.tuples(st.just("forget"), st.sampled_from(TYPES), st.none()),
+    st.tuples(st.just("beside"), st.sampled_from(TYPES), st.just("mine")),
+    st.tuples(st.just("entry"), st.sampled_from(["a", "b", "c"]), values),
+    st.tuples(st.just("copy"), st.sampled_from(["phase", "count", "network"]), st.none()),
+)
+
+
+def edited(status: Any, what: str, name: str, value: Any) -> None:
+    """Do one of them; what cannot be done to the tree as it is by now is left."""
+    try:
+        match what:
+            case "put":
+                status[name] = value
+            case "drop":
+                del status[name]
+            case "below":
+                status["network"][name] = value
+            case "raise":
+                status.raise_to(name, value)
+            case "condition":
+                status.conditions.set(name, value, reason="Said")
+            case "forget":
+                status.conditions.remove(name)
+            case "beside":
+                status.entry("conditions", type=name)["note"] = value
+            case "entry":
+                status.entry("parts", name=name)["up"] = value
+            case "copy":  # a decision on what was read
+                status["copied"] = str(status.get(name))
+    except (KeyError, TypeError):
+        pass
+
+
+def gadget(server: ApiServer) -> Any:
+    """A fresh object with that status."""
+    metadata = {"generateName": "g-", "namespace": "default"}
+    obj = server.client.create({"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": metadata})
+    return server.client.patch(obj, {"status": STATUS}, subresource="status", field_manager="seed")
+
+
+def staged(server: ApiServer, obj: Any, manager: str, steps: list[Any]) -> tuple[Session, list[Intent]]:
+    """A session of a writer of that name, with all of it staged."""
+    writer = StatusWriter(server.client.transport, field_manager=manager, chance=lambda: 0.5, sleep=lambda seconds: None)
+    session = writer.session(obj)
+    status = session.__enter__()
+    for step in steps:
+        edited(status, *step)
+    return session, session.opened.stage.intents()
+
+
+@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(mine=st.lists(edits, min_size=1, max_size=4), theirs=st.lists(edits, min_size=1, max_size=4))
+def test_nothing_of_either_is_lost(gadgets: ApiServer, mine: list[Any], theirs: list[Any]) -> None:
+    """What the first wrote stands in the end, and what the second wrote too, unless it got a Conflict and wrote nothing."""
+    obj = gadget(gadgets)
+    first, firsts = staged(gadgets, obj, "first", theirs)
+    second, seconds = staged(gadgets, obj, "second", mine)
+    first.flush()
+    before = gadgets.get("example.io/v1", "Gadget", obj["metadata"]["name"])
+    try:
+        second.flush()
+    except Conflict:
+        assert gadgets.get("example.io/v1", "Gadget", obj["metadata"]["name"]) == before, "a conflict writes nothing"
+        return
+    after = gadgets.get("example.io/v1", "Gadget", obj["metadata"]["name"])
+    assert holds(seconds, after), (theirs, mine)
+    raised = {intent.path for intent in seconds if isinstance(intent, Raise)}
+    kept = [intent for intent in firsts if not (intent.path in raised and is_number(find(before, intent.path)))]
+    assert holds(kept, after), (theirs, mine, before["status"], after["status"])
+
+
+def together(server: ApiServer, conversations: list[Any]) -> list[Outcome | Conflict]:
+    """Drive them in turns, one step each, until all have ended."""
+    asks: dict[int, Any] = {}
+    ended: dict[int, Outcome | Conflict] = {}
+    while len(ended) < len(conversations):
+        for index, conversation in enumerate(conversations):
+            ask = asks.get(index)
+            if index in ended or (isinstance(ask, Join) and ask.ticket.given is None):
+                continue
+            value = server.client.transport.send(ask.request) if isinstance(ask, Send) else None
+            try:
+                asks[index] = conversation.send(value)
+            except StopIteration as stop:
+                ended[index] = stop.value
+            except Conflict as conflict:
+                ended[index] = conflict
+    return [ended[index] for index in range(len(conversations))]
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(everybody=st.lists(st.lists(edits, min_size=1, max_size=3), min_size=3, max_size=5))
+def test_nothing_of_those_that_go_together_is_lost(gadgets: ApiServer, everybody: list[list[Any]]) -> None:
+    """Flushes of one writer that wait for each other and share a request: what each was told to be stored stands in the end."""
+    obj = gadget(gadgets)
+    writer = StatusWriter(gadgets.client.transport, field_manager="all", chance=lambda: 0.5)
+    writer._core.lanes = Lanes(at_once=1)
+    sessions = [writer.session(obj) for _ in everybody]
+    for session, steps in zip(sessions, everybody, strict=True):
+        status = session.__enter__()
+        for step in steps:
+            edited(status, *step)
+    wanted = [session.opened.stage.intents() for session in sessions]
+    outcomes = together(gadgets, [writer._core.flush(session.opened) for session in sessions])
+    after = gadgets.get("example.io/v1", "Gadget", obj["metadata"]["name"])
+    stored = [intents for intents, outcome in zip(wanted, outcomes, strict=True) if not isinstance(outcome, Conflict)]
+    raised = {intent.path for intents in stored for intent in intents if isinstance(intent, Raise)}
+    for intents in stored:
+        kept = [intent for intent in intents if not (intent.path in raised and is_number(find(after, intent.path)))]
+        assert holds(kept, after), (everybody, outcomes, after["status"])
+
+
+@pytest.fixture
+def gadgets(embedded: ApiServer) -> ApiServer:
+    """A server with the kind."""
+    embedded.apply(CRD)
+    return embedded
