@@ -168,7 +168,7 @@ def test_nothing_of_those_that_go_together_is_lost(gadgets: ApiServer, everybody
 
 
 @pytest.fixture
-def gadgets(embedded: ApiServer) -> ApiServer:
-    """A server with the kind."""
-    embedded.apply(CRD)
-    return embedded
+def gadgets(server: ApiServer) -> ApiServer:
+    """Each of the servers, with the kind."""
+    server.apply(CRD)
+    return server
