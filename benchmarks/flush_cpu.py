@@ -56,7 +56,7 @@ def gadget(turn: int = 0) -> dict[str, Any]:
             "labels": {f"example.io/label-{i}": "value" for i in range(6)},
         },
         "spec": {"size": 3, "parts": [{"name": f"part-{i}", "image": f"registry.example.io/part-{i}:1.0"} for i in range(8)]},
-        "status": {"phase": "Running", "observedGeneration": 4, "conditions": conditions, "data": {f"k{i}": "v" * 20 for i in range(10)}},
+        "status": {"phase": "Running", "observedGeneration": 4, "conditions": conditions, "data": {f"k{i}": "v" * 20 for i in range(28)}},
     }  # fmt: skip
     return msgspec.json.decode(msgspec.json.encode(tree))  # type: ignore[no-any-return]  # as a client gives it: nothing is shared
 

@@ -7,7 +7,6 @@ has, the embedded server answers one in process, the explorer decides when it is
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Protocol
-from urllib.parse import quote, urlencode
 
 import msgspec
 
@@ -34,6 +33,8 @@ class Request(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def target(self) -> str:
         """Path and query as they stand in the request line."""
+        from urllib.parse import quote, urlencode  # slow to import, and few need it
+
         path = quote(self.path, safe="/:@!$&'()*+,;=~-._")
         return f"{path}?{urlencode(self.query)}" if self.query else path
 
