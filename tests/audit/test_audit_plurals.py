@@ -34,6 +34,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req ctrl.Request) (ctrl.Resu
 """
 
 
+def test_a_kind_may_have_no_plural_at_all(tmp_path: Path) -> None:
+    """A marker for gadgetcommunity/status grants what is written to GadgetCommunity."""
+    (tmp_path / "go.mod").write_text("module example.io/gadget\n")
+    source = SOURCE.replace("GRANTED", "update").replace("gadgetsettings", "gadgetcommunity").replace("GadgetSettings", "GadgetCommunity")
+    (tmp_path / "community.go").write_text(source)
+    assert [one.code for one in audit([str(tmp_path)], Config(cache=False)).findings if one.code in ("FL013", "FL014")] == []
+
+
 @pytest.mark.parametrize(("granted", "missing"), [("update", []), ("patch", ["update on gadgetsettings/status"])])
 def test_a_kind_that_ends_in_s_may_be_its_own_plural(tmp_path: Path, granted: str, missing: list[str]) -> None:
     """A marker for gadgetsettings/status grants what is written to GadgetSettings, and names the resource where a verb is missing."""

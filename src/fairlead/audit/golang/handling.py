@@ -15,6 +15,7 @@ _ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
 _FAILED = re.compile(r"\b(?:err[A-Z]\w*|\w*[eE]rr(?:or)?\d?) != nil|\bIs[A-Z]\w*\(\w*[eE]rr\w*[,)]")
 _NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
 _RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
+_QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 
 
@@ -47,7 +48,7 @@ def error_use(check: list[Any], name: str) -> str:
         return "returned"
     if any(asks_again(value) for inner in check[3] if inner[0] == "=" for value in inner[2]):
         return "used"
-    return "logged" if not _returns(check[3]) else "swallowed" if _quiet(check[3], name) else "used"
+    return "used" if not _quiet(check[3], name) else "swallowed" if _returns(check[3]) else "logged"
 
 
 def _returns(body: list[Any]) -> bool:
@@ -105,7 +106,7 @@ def _quiet(body: list[Any], name: str) -> bool:
             return False
         if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
             return False
-        if one[0] == "e" and any(word in render(one[1]) for word in ("AddRateLimited", "AddAfter", ".Add(")):
+        if one[0] == "e" and _QUEUES.search(render(one[1])):
             return False
     return True
 

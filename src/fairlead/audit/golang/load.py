@@ -49,11 +49,13 @@ _POSSIBLE = (
     # A chain that is split over lines.
     b"\tUpdate(",
     b"\tPatch(",
+    b".status",
 )
 _CONFIRMED = re.compile(
     rb"\.\s*(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient)|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
     rb"|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
-    rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\())"
+    rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\()"
+    rb"|status(?:Updat|Patch|Writ|Report)\w*\(\s*[\w.]*[cC](?:tx|ontext)\b)"
 )
 _PARALLEL_FROM = 1_500_000
 _encode = msgspec.msgpack.Encoder().encode

@@ -1,8 +1,8 @@
 """Calls into other modules that write a status there, where only the call can be seen.
 
-Called by `writes` for calls whose callee is not in the project. Three shapes have no other meaning: a type of patch and the text "status"
+Called by `writes` for calls whose callee is not in the project. Four shapes have no other meaning: a type of patch and the text "status"
 among the arguments; a function value or a foreign method named after a patch that is given "status" last; a foreign function named
-after the writing of a status that is given a client.
+after the writing of a status that is given a client; a function in a field that is named so (`c.statusUpdater(ctx, condition)`).
 """
 
 from __future__ import annotations
@@ -23,24 +23,32 @@ _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
     r"^(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
 )
+_FUNCTION = re.compile(r"^(?:status(?:Updat|Patch|Writ|Report)\w*|(?:update|patch|write|persist|report)\w*Status(?:Func|Fn)?)$")
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
 _CLIENT_ROLES = {"client", "status", "dynamic", "resource", "clientset", "group", "typed"}
 
 
 @cache
 def _named(name: str) -> str:
-    return "status" if _STATUS_WRITER.match(name) else "generic" if _GENERIC.match(name) else ""
+    if _STATUS_WRITER.match(name):
+        return "status"
+    return "function" if _FUNCTION.match(name) else "generic" if _GENERIC.match(name) else ""
 
 
 def may_write(name: str, file: GoFile) -> bool:
     """Whether a call of that name, in that file, may write a status in another module."""
     named = _named(name)
-    return named == "status" or (named == "generic" and file.names_status)
+    return named in ("status", "function") or (named == "generic" and file.names_status)
 
 
 def is_status_writer(name: str) -> bool:
     """Whether a name says that a status is written."""
     return _named(name) == "status"
+
+
+def is_status_function(name: str) -> bool:
+    """Whether a field or a parameter with that name, if it is a function, writes a status."""
+    return _named(name) == "function"
 
 
 def patch_type(arguments: list[Any]) -> int:

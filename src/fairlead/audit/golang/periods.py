@@ -22,9 +22,15 @@ _PERIODS = re.compile(rb"time\.\w|[pP]eriod|[iI]nterval|[fF]requency|[tT]icker")
 _BESIDE = re.compile(rb"\s*[^)\n]*(?:time\.\w|[pP]eriod|[iI]nterval|[fF]requency)")
 _MEMBER = re.compile(rb"\w+:\s+[\w.]*$")
 _WITH = re.compile(rb"\n(?:[^\n{}]*,\n){0,3}?\s*\w*(?:[tT]icker|[iI]nterval|[pP]eriod)\w*:")
+_TICKER = re.compile(r"^(?:\w+\.)*\w*[tT]ick(?:er)?\w*(?:\.C$|(?:\.\w+)?\()")
 # A queue runs these when something happened.
 _QUEUED = {b"Reconcile", b"SetupWithManager", b"main"}
 _FAR = 5
+
+
+def is_ticker(over: str) -> bool:
+    """Whether a loop over that goes round by the clock: `ticker.C`, `time.Tick(...)`, `ticker.Context(ctx, interval)`."""
+    return _TICKER.match(over) is not None
 
 
 def runs_again(func: Func, project: Project) -> bool:

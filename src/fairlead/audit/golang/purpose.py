@@ -25,7 +25,8 @@ _SHORT = 30
 _STEP = re.compile(
     r"(?i)^(?!\w*(?:err|fail(?!over)))(?:(?:do|inner)?reconcile|sync|setup|main|on(?:add|update|delete)|ensure|check|should|verify|validate|detect|wait)"
 )
-_MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|handle\w*(?:err|fail))")
+# Who closes a scope persists what was staged in it, whatever has to be done before.
+_MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|close$|handle\w*(?:err|fail))")
 _OUTCOMES = {"error", "bool", "Result", "Duration"}
 _LOOKS = re.compile(
     r"(?i)^(?:get|list|find|fetch|lookup|load|read|is|has|can|should|need|from|into|new|with|log|v|info|error|debug|inject|wrap|done|err|value|"

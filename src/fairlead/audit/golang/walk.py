@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.handling import asks_again, speaks_of_failure
-from fairlead.audit.golang.periods import runs_again
+from fairlead.audit.golang.periods import is_ticker, runs_again
 from fairlead.audit.golang.scopes import Scope
 from fairlead.audit.golang.trees import mentions, parts, render, type_name
 from fairlead.audit.golang.uses import Uses
@@ -257,8 +257,10 @@ class Walk:
         over_map = over is not None and over[0] == "m"
         self.loops += 1
         self.map_loops += over_map
+        periodic, self.periodic = self.periodic, self.periodic or is_ticker(render(one[2]))
         with self.uses.round():
             self.inner(one[3], inside)
+        self.periodic = periodic
         self.map_loops -= over_map
         self.loops -= 1
 

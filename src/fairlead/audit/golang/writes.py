@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
+_GENERIC = {"Update": ("spec", "update"), "UpdateStatus": ("status", "update"), "Create": ("create", "create")}
 _CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
 
@@ -84,6 +85,8 @@ class Writes:
             return self._runtime_write(name, arguments, scope, status=False)
         if how in ("typed", "resource"):
             return self._typed_write(call, owner, scope)
+        if how == "generic":
+            return self._generic_write(call, owner, scope)
         if how == "helper" and name == "Patch" and len(arguments) >= 2:
             raw = Raw("status", "helper", helper="patch helper")
             self.describe(arguments[1], scope, raw)
@@ -119,12 +122,21 @@ class Writes:
                 return inner
             if known.is_client_package(value[1]):
                 return ""
+            if self._generic_kind(value) is not None:
+                return "generic"
             return self._by_shape(name, receiver, scope, arguments) if self._foreign_client(value) else ""
         if what == "abstract" and self._like_writer(value[0], name):
             return "status" if self.is_status_writer(receiver) or self._for_subresource(value[0]) else "client"
         if what == "abstract" and self._like_typed(value[0]):
             return "typed"
         return ""
+
+    def _generic_kind(self, client: Type) -> Type:
+        """The kind that a client of another module is made for: `generic.ClientInterface[*v1.Gadget, *v1.GadgetList]`."""
+        if client is None or client[0] != "n" or not client[3] or not client[2].endswith(("Interface", "Client", "Controller")):
+            return None
+        kind: Type = client[3][0]
+        return kind if self.kinds.is_kind(kind) else None
 
     def _foreign_client(self, kind: Type) -> bool:
         """A type of another module whose methods cannot be seen, with a client's name or a scope's."""
@@ -348,6 +360,30 @@ class Writes:
         self._kind_from_client(call, owner, scope, raw)
         return raw
 
+    def _generic_write(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
+        """A client that is generic over its kind, with a context or without: `clusters.UpdateStatus(cluster)`,
+        `clusters.Patch(namespace, name, types.MergePatchType, data, "status")`."""
+        name, arguments = call[1][2], call[2]
+        if arguments and _CONTEXT.search(render(arguments[0])):
+            arguments = arguments[1:]
+        typed = outside.patch_type(arguments)
+        if name == "Patch" and 0 <= typed < len(arguments) - 1:
+            status = self._subresource_argument(arguments[typed + 2 :], scope)
+            verb = self.patches.verb_of_type(render(arguments[typed]), arguments[typed + 1], scope)
+            built = f"{scope.file.path}:{self._built_at(arguments[typed + 1], scope, call)}"
+            source = "types." + render(arguments[typed]).split(".")[-1]
+            raw = Raw("status" if status else "spec", verb, subject=render(call[1][1]))
+            raw.patches = [Patch(verb, built, source=source, line=call[3])]
+        elif name in _GENERIC and len(arguments) == 1:
+            raw = Raw(*_GENERIC[name])
+            self.describe(arguments[0], scope, raw)
+        else:
+            return None
+        member = self.types.member(owner, name)
+        if not raw.kind and member is not None:
+            raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(self._generic_kind(member[1]))
+        return raw
+
     def _typed_patch(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
         arguments = call[2]
         if len(arguments) < 4:
@@ -467,7 +503,7 @@ class Writes:
         # A method with the name of a client's may be a database's; a function that is given a client is not.
         by_name = name not in known.WRITES or len(given) == len(arguments)
         handed = len(given) == len(arguments) and any(self.is_status_writer(one) for one in arguments)
-        told = status or handed or (by_name and outside.writes_status(name, given, types))
+        told = status or handed or (by_name and outside.writes_status(name, given, types)) or self._status_function(call, types)
         if not told and not self._foreign_updater(call, types):
             return None
         if self._in_project(call, scope):
@@ -486,6 +522,15 @@ class Writes:
                 return raw
         raw.subject, raw.polymorphic = render(call[1]) + "()", True
         return raw
+
+    def _status_function(self, call: list[Any], types: list[Type]) -> bool:
+        """A function in a field, named after the writing of a status, that is given a context."""
+        name, arguments = call[1][2], call[2]
+        if not outside.is_status_function(name) or len(arguments) < 2 or not _CONTEXT.search(render(arguments[0])):
+            return False
+        member = self.types.member(types[0], name) if len(types) > len(arguments) else None
+        held = self.types.underlying(member[1]) if member is not None and member[0] == "field" else None
+        return held is not None and held[0] == "f"
 
     def _foreign_updater(self, call: list[Any], types: list[Type]) -> bool:
         """A method of another module's type, named after the writing of a status, that is given a context and an object."""

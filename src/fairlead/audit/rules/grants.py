@@ -20,8 +20,8 @@ def plural(kind: str) -> str:
 
 
 def plurals(kind: str) -> set[str]:
-    """The plurals that a grant may mean: a kind that is a plural already (`Settings`) is most often its own."""
-    return {plural(kind), kind.lower()} if kind.lower().endswith("s") else {plural(kind)}
+    """The plurals that a grant may mean: a kind that is a plural already (`Settings`) is most often its own, and some never get one."""
+    return {plural(kind), kind.lower()}
 
 
 def verb_of(site: Site) -> str:
