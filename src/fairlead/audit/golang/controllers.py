@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
 from fairlead.audit.golang.queues import Queues
-from fairlead.audit.golang.trees import flat, parts, render
+from fairlead.audit.golang.trees import flat, parts, render, type_name
 from fairlead.audit.model import Controller, Ownership, Site
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _IMPLEMENTED = (
     "k8s.io/api/resource/",
 )
 _CORE = re.compile(r"(?:^|(?:^|/)api/)(?:core|apps|batch|autoscaling|policy)/v\d\w*$")
+_REQUESTS = {"Request", "NamespacedName", "ObjectKey", "string"}
 _DEFINITION = "CustomResourceDefinition"
 _REFERENCE = {"SetControllerReference", "SetOwnerReference", "NewControllerRef", "SetOwnerReferences"}
 _SUFFIX = re.compile(r"(?i)(?:base|generic)?(?:status)?(?:reconciler|controller|manager|handler|updater|syncer|scope|worker)(?:impl)?$")
@@ -299,12 +300,15 @@ class Controllers:
 
     def _runs(self, key: str) -> bool:
         """Whether the type reconciles something: set up as a controller, named as one, or with a Reconcile method."""
-        path, _, short = key.rpartition(".")
-        if key in self.by_key or _NAMED.search(short):
+        if key in self.by_key:
             return True
+        path, _, short = key.rpartition(".")
         reconcile = self.project.method(path, short, "Reconcile")
-        # A service that reconciles what it was made with is given nothing but a context.
-        return reconcile is not None and len(reconcile.ir[4]) != 1
+        if reconcile is not None and len(reconcile.ir[4]) > 1:
+            # Who is given something, but no request, is a part of the one that was: `galera.Reconcile(ctx, mariadb)`.
+            return any(type_name(parameter[1]) in _REQUESTS for parameter in reconcile.ir[4])
+        # A service that reconciles what it was made with is given nothing but a context; a controller of its own is named so.
+        return _NAMED.search(short) is not None
 
     def _made_child(self, site: Site, walk: Walk) -> bool:
         return any(event.what == "owner" and event.subject == site.subject for event in walk.events)

@@ -36,6 +36,8 @@ _WRITER_NAME = re.compile(
 )
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
+# Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
+_FINDS = re.compile(r"(?i)^(?:bulk|batch)?(?:update|patch|write|persist|report|publish|refresh)\w*status")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
@@ -288,6 +290,8 @@ class GoFrontend:
         inner = wrapper.chief
         receiver = call[1][1] if call[1][0] == "." else ["i", ""]
         raw.subject = render(receiver) + inner.subject[len(wrapper.func.ir[1]) :]
+        if not self._held_by(wrapper.func, inner):
+            raw.subject = render(call[1]) + "()"
         raw.kind, raw.api, raw.polymorphic = inner.kind, inner.api, inner.polymorphic
         raw.derived = self.writes.derived(receiver, scope)
         return raw
@@ -334,7 +338,7 @@ class GoFrontend:
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
                 if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
                     position = raw.derived = self._given_kind(func, raw)
-                held = self._held_by(func, site)
+                held = self._held_by(func, site) or (position < 0 and site.target == "status" and _FINDS.match(func.name) is not None)
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():

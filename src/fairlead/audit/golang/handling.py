@@ -15,6 +15,7 @@ _ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
 _FAILED = re.compile(r"\b(?:err[A-Z]\w*|\w*[eE]rr(?:or)?\d?) != nil|\bIs[A-Z]\w*\(\w*[eE]rr\w*[,)]")
 _NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
 _RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
+_FAILURE = re.compile(r"(?i)fail|err|retry|requeue|again")
 _QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 
@@ -46,9 +47,14 @@ def error_use(check: list[Any], name: str) -> str:
         return "conflict-swallowed" if _returns(check[3]) else "used"
     if _speaks(check[3], name):
         return "returned"
-    if any(asks_again(value) for inner in check[3] if inner[0] == "=" for value in inner[2]):
+    if any(inner[0] == "=" and (any(asks_again(value) for value in inner[2]) or _marks_failure(inner)) for inner in check[3]):
         return "used"
     return "used" if not _quiet(check[3], name) else "swallowed" if _returns(check[3]) else "logged"
+
+
+def _marks_failure(one: list[Any]) -> bool:
+    """`failed = true`: who goes through many writes tells of all of them at the end."""
+    return any(render(value) == "true" for value in one[2]) and any(_FAILURE.search(render(left)) for left in one[1])
 
 
 def _returns(body: list[Any]) -> bool:

@@ -321,7 +321,8 @@ class Walk:
                 inside.declare(name, self.values.types.of_syntax(kind, scope.file, scope.tparams))
         asked = self.asked_again
         self.asked_again = asked or [type_name(one[1]) for one in func[5]] == ["bool", "error"]
-        with self.uses.closure(func[5]):
+        # What is deferred answers with the results of the function that it ends.
+        with self.uses.closure(func[5] or (self.uses.results if self.deferred else [])):
             self.inner(func[6], inside)
         self.asked_again = asked
 

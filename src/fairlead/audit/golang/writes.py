@@ -243,6 +243,9 @@ class Writes:
                 return None
         self.describe(arguments[1], scope, raw)
         self._options(options, scope, raw)
+        if raw.force and name == "Patch" and not raw.patches:
+            # Only an apply can be forced: a patch made by another module's function.
+            raw.verb = "ssa"
         return raw
 
     def _options(self, options: list[Any], scope: Scope, raw: Raw) -> None:
