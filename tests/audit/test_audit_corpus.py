@@ -38,10 +38,10 @@ def test_a_real_operator_is_read_as_a_person_read_it(corpus: Any, name: str) -> 
 
 
 def test_labels_are_complete(corpus: Any) -> None:
-    """At least 300 labels in at least eight projects, twenty of them held out, each complete, and nothing misspelled."""
+    """At least 300 labels in at least eight projects, twenty or more of them held out, each complete, and nothing misspelled."""
     projects = corpus.projects()
     assert len(projects) >= 8
-    assert sum(bool(project["held_out"]) for project in projects.values()) == 20
+    assert sum(bool(project["held_out"]) for project in projects.values()) >= 20
     labels = [label for project in projects.values() for label in project["labels"]]
     assert len(labels) >= 300
     for label in labels:
