@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func
 
 ERROR = re.compile(r"\berr(?:s|ors?)?\d?\b|\w*E?[eE]rr\b|\bIs(?:NotFound|Conflict|AlreadyExists|Gone)\(")
-_ASIDE = re.compile(r"\bnil\b|Enabled\(|(?i:equal|change|updated|modified|differ|needs|\bdirty|patch)|(?i:\bstatus\b).* != ")
+_ASIDE = re.compile(r"\bnil\b|Enabled\(|(?i:equal|change|update|modified|differ|needs|\bdirty|patch)|(?i:\bstatus\b).* != ")
 
 
 class Paths:

@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 
 _SHORT = 30
 _STEP = re.compile(
-    r"(?i)^(?!\w*(?:err|fail(?!over)))(?:(?:do|inner)?reconcile|sync|setup|main|on(?:add|update|delete)|ensure|check|should|verify|validate|detect|wait)"
+    r"(?i)^(?!\w*(?:err|fail(?!over)))"
+    r"(?:(?:do|inner)?reconcile|sync|setup|main|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
 )
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|close$|handle\w*(?:err|fail))")
