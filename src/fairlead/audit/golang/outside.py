@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
-    r"^(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
+    r"^(?:Set|Try)?(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
 )
 _FUNCTION = re.compile(r"^(?:status(?:Updat|Patch|Writ|Report)\w*|(?:update|patch|write|persist|report)\w*Status(?:Func|Fn)?)$")
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")

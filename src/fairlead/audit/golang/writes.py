@@ -63,6 +63,7 @@ class Writes:
         self.types = values.types
         self.kinds = Kinds(values)
         self.patches = Patches(values)
+        self._methods: dict[str, bool] = {}
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
         function = call[1]
@@ -552,7 +553,17 @@ class Writes:
         if self.values.imported(call[1][1], scope):
             return False
         member = self.types.member(self.values.typeof(call[1][1], scope), call[1][2])
-        return member is None or member[0] in ("method", "abstract")
+        return member is None or member[0] == "method" or (member[0] == "abstract" and self._implemented(call[1][2]))
+
+    def _implemented(self, name: str) -> bool:
+        """Whether any type of the project has the method. Text tells: only names that speak of writing a status are asked for."""
+        known_one = self._methods.get(name)
+        if known_one is None:
+            text = name.encode() + b"("
+            method = re.compile(rb"^func \([^)\n]*\) " + re.escape(text), re.M)
+            files = self.values.project.files.values()
+            known_one = self._methods[name] = any(text in file.source and method.search(file.source) for file in files)
+        return known_one
 
     # -- functions of known packages -----------------------------------------------------------------------------
 

@@ -14,11 +14,13 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A removal in a function that writes nothing to the API is not seen; conditions are not lists of references.
+    A removal in a function that writes nothing to the API is not seen; conditions are not lists of references, nor are lists that say what
+    became of something (failed, finished, history, events): those are meant to grow.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from fairlead.audit.rules.writing import finding, what, who
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from fairlead.audit.model import Facts, Finding, Site
 
 CODE = "FL012"
+_OUTCOMES = re.compile(r"(?i)fail|finish|succe|complet|histor|event|error|warning|message|result|progress|attempt")
 SEVERITY = "warning"
 
 
@@ -38,6 +41,8 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             if event.what != "mutate" or not event.path.startswith("Status.") or "Conditions" in event.path:
                 continue
             field = event.path.split(".", 1)[1].split("[")[0]
+            if _OUTCOMES.search(field):
+                continue
             if event.detail.split("|")[0].split(" ")[0] == "append":
                 sites = [site for site in function.sites if site.target == "status" and site.subject == event.subject]
                 for site in sites[:1]:

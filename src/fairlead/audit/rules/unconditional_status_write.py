@@ -17,7 +17,8 @@ Fix safety
     No automatic fix.
 Known limits
     Only what can be seen to differ is reported: a plain write of the same value is answered by the server without a change. Times
-    inside conditions are left alone: the usual helpers keep them while the status stays. So are those that say when something ended.
+    inside conditions are left alone: the usual helpers keep them while the status stays. So are those that say when something
+    began or ended.
 """
 
 from __future__ import annotations
@@ -31,8 +32,8 @@ if TYPE_CHECKING:
     from fairlead.audit.model import Event, Facts, Finding, Function, Site
 
 CODE = "FL011"
-# A time that says when something ended is set once, whatever leads there.
-_ENDS = re.compile(r"(?:Complet|Finish|Stopped|Ended|EndTime|Terminat)\w*$")
+# A time that says when something began or ended is set once, whatever leads there.
+_ONCE = re.compile(r"(?:Start|Began|Begin|Complet|Finish|Stopped|Ended|EndTime|Terminat)\w*$")
 SEVERITY = "warning"
 
 
@@ -72,7 +73,7 @@ def _differs(site: Site, function: Function) -> Event | None:
     for event in function.events:
         if event.what != "mutate" or event.subject != site.subject or not event.path.startswith("Status.") or "Conditions" in event.path:
             continue
-        if _ENDS.search(event.path):
+        if _ONCE.search(event.path):
             continue
         always = own.block[: len(event.block)] == event.block and event.line <= site.line
         if always and ("now" in event.detail.split("|")[0].split(" ") or "maporder" in event.detail.split("|")[0]):
