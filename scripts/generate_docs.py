@@ -71,8 +71,8 @@ In LOOK the live object is read, past any cache, and asked four questions in thi
 2. Has something changed that was looked at? `conflict`: a session raises `Conflict` with the field, before, after and by whom; `mutate` and
    `create_once` run their function again on the live object.
 3. Is everything there that was wanted? `converged`: an answer that was lost on the way had landed, or somebody else wrote the same.
-4. Has something changed that would be overwritten, or that it would be put into? `conflict` again, unless this writer claims the field and another manager
-   changed it: then it is repaired, and the outcome says so.
+4. Has something changed that would be overwritten, or that it would be put into? `conflict` again, unless this writer claims the
+   field and another manager changed it: then it is repaired, and the outcome says so.
 
 When none of these ends it, the live object becomes the snapshot of the next try, with growing, jittered pauses between tries. A
 writer that is refused again while nothing that it tests has changed compares the resourceVersion instead: the object is contended,
