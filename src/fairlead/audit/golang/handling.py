@@ -104,6 +104,9 @@ def _quiet(body: list[Any], name: str) -> bool:
     if _speaks(body, name):
         return False
     for one in flat(body):
+        if one[0] == "r" and len(one[1]) == 1 and one[1][0][0] == "c" and not _logs(one[1][0]):
+            # What another call answers is what the caller hears: one more try, or a write that says so.
+            return False
         if one[0] == "r":
             text = " ".join(render(value) for value in one[1])
             if any(asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):

@@ -56,7 +56,7 @@ def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool
 def _answers_little(func: Func, kinds: set[str]) -> bool:
     """Whether it wrote, what, how that went, when to come again: who asks for anything else does not call it for the write."""
     names = [type_name(result[1]) for result in func.ir[5]]
-    return all(name in _OUTCOMES or name in kinds or name.endswith("Result") for name in names)
+    return all(name in _OUTCOMES or name in kinds or name.endswith(("Result", "Period")) for name in names)
 
 
 def has_few_statements(func: Func) -> bool:

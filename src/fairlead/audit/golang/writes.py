@@ -9,7 +9,7 @@ method is a type of the project with its own method, so it is never taken for a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known, outside, rest
@@ -26,6 +26,7 @@ _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 _GENERIC = {"Update": ("spec", "update"), "UpdateStatus": ("status", "update"), "Create": ("create", "create")}
+_WHOLE = ("client.Merge", "client.StrategicMerge")
 _CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
 
@@ -244,10 +245,18 @@ class Writes:
                 return None
         self.describe(arguments[1], scope, raw)
         self._options(options, scope, raw)
+        if name == "Patch" and not self._made_here(arguments[1], scope):
+            # The whole object is sent, with the version that it was read at.
+            raw.patches = [replace(one, verb="merge-patch-locked") if one.source in _WHOLE else one for one in raw.patches]
         if raw.force and name == "Patch" and not raw.patches:
             # Only an apply can be forced: a patch made by another module's function.
             raw.verb = "ssa"
         return raw
+
+    def _made_here(self, expr: list[Any], scope: Scope) -> bool:
+        """An object that the function builds, with members, and that no version is known of."""
+        values = [expr, *self.kinds.held(expr, scope)]
+        return any(value[0] == "&" and value[1][0] == "L" and bool(value[1][2]) for value in values if value)
 
     def _options(self, options: list[Any], scope: Scope, raw: Raw) -> None:
         for option in options:

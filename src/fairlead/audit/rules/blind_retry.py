@@ -76,6 +76,10 @@ def _reads_again(site: Site, function: Function, span: range) -> bool:
             continue
         if event.what == "get" or (event.what == "passed" and _READS.search(event.detail.rsplit(".", 1)[-1])) or event.what == "read":
             return True
+        made = event.what in ("define", "assign") and event.subject == site.subject
+        if made and _READS.search(event.detail.split("(", 1)[0].rsplit(".", 1)[-1]):
+            # `n, err := w.getNodeState()`
+            return True
     return False
 
 
