@@ -266,8 +266,9 @@ class GoFrontend:
             said = [text for argument in call[2][chief.subresource :] for text in self.values.strings(argument, scope)]
             raw.target, raw.settled = ("status" if "status" in said else str(inner.target)), True
         if chief is not None and chief.parameter < 0:
-            # What is written is found by what is given, and is not it; or is made from it by ways that no type tells.
-            if inner.kind or not self.writes.kinds.is_kind(raw.object_type):
+            # What is written is found by what is given, and is not it. But a function that takes any object writes that, by whatever ways.
+            takes = self.types.of_syntax(wrapper.func.ir[4][wrapper.position][1], wrapper.func.file)
+            if inner.kind or not self.writes.kinds.kind_of(takes)[2] or not self.writes.kinds.is_kind(raw.object_type):
                 raw.kind, raw.polymorphic, raw.api = inner.kind, not inner.kind, inner.api
             raw.parameter, raw.derived = -1, raw.parameter if raw.parameter >= 0 else raw.derived
             if len({site.kind for site in wrapper.sites}) > 1:
