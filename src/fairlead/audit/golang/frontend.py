@@ -35,7 +35,7 @@ _WRITER_NAME = re.compile(
     r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
 )
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
-_RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run)$")
+_RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)$")
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
 _FINDS = re.compile(r"(?i)^(?:bulk|batch)?(?:update|patch|write|persist|report|publish|refresh)\w*status")
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
