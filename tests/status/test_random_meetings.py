@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 from fairlead.errors import Conflict
 from fairlead.objects.paths import find
 from fairlead.status.effects import Join, Send
-from fairlead.status.intents import Intent, Raise, holds, is_number
+from fairlead.status.intents import Intent, Raise, derive, holds, is_number
 from fairlead.status.outcome import Outcome
 from fairlead.status.sharing import Lanes
 from fairlead.status.writer import Session, StatusWriter
 from fairlead.testing.server import ApiServer
+
+from .steps import TYPES, edited, edits
 
 CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
@@ -38,8 +40,9 @@ CRD: dict[str, Any] = {
         ],
     },
 }  # fmt: skip
+#: Null and nothing are one to the test of a JSON patch, so who writes null where nothing was is not told from who did not.
+meeting_edits = edits.filter(lambda step: not (step[0] in ("put", "below", "entry") and step[2] is None))
 THEN = "2026-01-01T00:00:00Z"
-TYPES = ["Ready", "Stalled", "Synced"]
 STATUS = {
     "phase": "Up",
     "count": 5,
@@ -47,45 +50,6 @@ STATUS = {
     "parts": [{"name": "a", "up": True}, {"name": "b", "up": False}],
     "conditions": [{"type": name, "status": "True", "reason": "Up", "message": "", "lastTransitionTime": THEN} for name in TYPES[:2]],
 }
-
-values = st.sampled_from(["Up", "Down", 5, 6, True, [], {}, {"x": 1}, [80, 443]])
-edits = st.one_of(
-    st.tuples(st.just("put"), st.sampled_from(["phase", "count", "network", "fresh"]), values),
-    st.tuples(st.just("drop"), st.sampled_from(["phase", "network", "parts", "conditions"]), st.none()),
-    st.tuples(st.just("below"), st.sampled_from(["ip", "ports", "fresh"]), values),
-    st.tuples(st.just("raise"), st.sampled_from(["count", "network.seen"]), st.integers(1, 9)),
-    st.tuples(st.just("condition"), st.sampled_from(TYPES), st.sampled_from([True, False, None])),
-    st.tuples(st.just("forget"), st.sampled_from(TYPES), st.none()),
-    st.tuples(st.just("beside"), st.sampled_from(TYPES), st.just("mine")),
-    st.tuples(st.just("entry"), st.sampled_from(["a", "b", "c"]), values),
-    st.tuples(st.just("copy"), st.sampled_from(["phase", "count", "network"]), st.none()),
-)
-
-
-def edited(status: Any, what: str, name: str, value: Any) -> None:
-    """Do one of them; what cannot be done to the tree as it is by now is left."""
-    try:
-        match what:
-            case "put":
-                status[name] = value
-            case "drop":
-                del status[name]
-            case "below":
-                status["network"][name] = value
-            case "raise":
-                status.raise_to(name, value)
-            case "condition":
-                status.conditions.set(name, value, reason="Said")
-            case "forget":
-                status.conditions.remove(name)
-            case "beside":
-                status.entry("conditions", type=name)["note"] = value
-            case "entry":
-                status.entry("parts", name=name)["up"] = value
-            case "copy":  # a decision on what was read
-                status["copied"] = str(status.get(name))
-    except (KeyError, TypeError):
-        pass
 
 
 def gadget(server: ApiServer) -> Any:
@@ -95,6 +59,13 @@ def gadget(server: ApiServer) -> Any:
     return server.client.patch(obj, {"status": STATUS}, subresource="status", field_manager="seed")
 
 
+def changed(session: Session, obj: Any) -> list[Intent]:
+    """What the session changed, leaf by leaf, and what it raised. That a condition says again what it said is no change."""
+    stage = session.opened.stage
+    raised = [intent for intent in stage.intents() if isinstance(intent, Raise)]
+    return [*derive(obj, stage.tree, stage.shapes, {intent.path for intent in raised}), *raised]
+
+
 def staged(server: ApiServer, obj: Any, manager: str, steps: list[Any]) -> tuple[Session, list[Intent]]:
     """A session of a writer of that name, with all of it staged."""
     writer = StatusWriter(server.client.transport, field_manager=manager, chance=lambda: 0.5, sleep=lambda seconds: None)
@@ -102,11 +73,11 @@ def staged(server: ApiServer, obj: Any, manager: str, steps: list[Any]) -> tuple
     status = session.__enter__()
     for step in steps:
         edited(status, *step)
-    return session, session.opened.stage.intents()
+    return session, changed(session, obj)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(mine=st.lists(edits, min_size=1, max_size=4), theirs=st.lists(edits, min_size=1, max_size=4))
+@settings(derandomize=True, max_examples=250, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(mine=st.lists(meeting_edits, min_size=1, max_size=4), theirs=st.lists(meeting_edits, min_size=1, max_size=4))
 def test_nothing_of_either_is_lost(gadgets: ApiServer, mine: list[Any], theirs: list[Any]) -> None:
     """What the first wrote stands in the end, and what the second wrote too, unless it got a Conflict and wrote nothing."""
     obj = gadget(gadgets)
@@ -145,8 +116,8 @@ def together(server: ApiServer, conversations: list[Any]) -> list[Outcome | Conf
     return [ended[index] for index in range(len(conversations))]
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(everybody=st.lists(st.lists(edits, min_size=1, max_size=3), min_size=3, max_size=5))
+@settings(derandomize=True, max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(everybody=st.lists(st.lists(meeting_edits, min_size=1, max_size=3), min_size=3, max_size=5))
 def test_nothing_of_those_that_go_together_is_lost(gadgets: ApiServer, everybody: list[list[Any]]) -> None:
     """Flushes of one writer that wait for each other and share a request: what each was told to be stored stands in the end."""
     obj = gadget(gadgets)
@@ -157,7 +128,7 @@ def test_nothing_of_those_that_go_together_is_lost(gadgets: ApiServer, everybody
         status = session.__enter__()
         for step in steps:
             edited(status, *step)
-    wanted = [session.opened.stage.intents() for session in sessions]
+    wanted = [changed(session, obj) for session in sessions]
     outcomes = together(gadgets, [writer._core.flush(session.opened) for session in sessions])
     after = gadgets.get("example.io/v1", "Gadget", obj["metadata"]["name"])
     stored = [intents for intents, outcome in zip(wanted, outcomes, strict=True) if not isinstance(outcome, Conflict)]

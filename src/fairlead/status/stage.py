@@ -171,17 +171,30 @@ class Stage:
         base, conditions = self.base, list(self._conditions.values())
         wanted: list[Intent] = [*conditions]
         if self._plain:  # else nothing but conditions and raised numbers was staged
-            special = {*self._conditions, *self._raises}
+            conditions = [condition for condition in conditions if not self._overwrites(condition)]
+            special = {*(condition.path for condition in conditions), *self._raises}
             wanted = [*derive(base, self.tree, self.shapes, special), *conditions, *self._beside(conditions)]
         if self._raises:
             wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(base, path), floor))
         return wanted
 
+    def _overwrites(self, condition: Condition) -> bool:
+        """Whether the session then wrote by hand over what the condition says: so its members are wanted as they stand."""
+        if not self._touches(condition):
+            return False
+        entry: Json = find(self.tree, condition.path)
+        said = ((name, value) for name, value in condition.fields.items() if name != "observedGeneration")
+        return any(not same(entry.get(name, ABSENT), value) for name, value in said)
+
+    def _touches(self, condition: Condition) -> bool:
+        """Whether something was simply put or dropped at, above or below the entry of a condition."""
+        return any(path[: len(condition.path)] == condition.path[: len(path)] for path in self._plain)
+
     def _beside(self, conditions: list[Condition]) -> list[Put | Drop]:
         """What else was staged in the entries of these conditions, or removed with them: what the conditions do not say themselves."""
         found: list[Put | Drop] = []
         for condition in conditions:
-            if not any(p[: len(condition.path)] == condition.path[: len(p)] for p in self._plain):
+            if not self._touches(condition):
                 continue
             entry: Json = find(self.tree, condition.path)
             said: Json = find(applied([condition], self.base), condition.path)
