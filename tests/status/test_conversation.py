@@ -11,7 +11,7 @@ from fairlead.errors import ApiError, Change, Conflict, FairleadError, Invalid, 
 from fairlead.status.answers import FAILED_TEST
 from fairlead.status.claims import Claims
 from fairlead.status.conversation import TABLE, Budget
-from fairlead.status.strategies import APPLY, LOCKED, MERGE
+from fairlead.status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
 from fairlead.status.writer import StatusWriter
 from fairlead.wire import Answer, Request
 
@@ -435,6 +435,32 @@ def test_edit_writes_the_main_resource_guarded() -> None:
         {"op": "test", "path": "/metadata/finalizers", "value": None},
         {"op": "add", "path": "/metadata/finalizers", "value": ["example.io/f"]},
     ]
+
+
+def test_a_finalizer_is_removed_and_the_others_stay() -> None:
+    """One line, one guarded request; none where it is not there."""
+    held = {**OBJECT, "metadata": {**OBJECT["metadata"], "finalizers": ["other.io/f", "example.io/f"]}}
+    script = Script(live("8"))
+    script.writer().remove_finalizer(held, "example.io/f")
+    operations = msgspec.json.decode(script.asked[0].body)
+    assert {"op": "test", "path": "/metadata/finalizers", "value": ["other.io/f", "example.io/f"]} in operations
+    assert operations[-1] == {"op": "remove", "path": "/metadata/finalizers/1"}
+    assert script.writer().remove_finalizer(OBJECT, "example.io/f").kind == "unchanged"
+
+
+@pytest.mark.parametrize(("strategy", "refusal"), [(COMPARE, (422, REFUSED)), (LOCKED, (409, {"reason": "Conflict"}))])
+def test_a_conflict_of_an_edit_goes_to_the_caller(strategy: Strategy, refusal: Any) -> None:
+    """The function is not run again behind the caller's back, and nothing more is sent."""
+    runs: list[int] = []
+
+    def grow(obj: Any) -> None:
+        runs.append(obj["spec"]["size"])
+        obj["spec"]["size"] += 1
+
+    script = Script(refusal, {**live("9"), "spec": {"size": 8}})
+    with pytest.raises(Conflict, match=r"spec\.size  was 3, is now 8"):
+        script.writer().edit(OBJECT, grow, strategy=strategy)
+    assert (runs, script.verbs) == ([3], "PATCH GET")
 
 
 def test_an_edit_that_touches_status_says_that_status_is_not_written_there() -> None:

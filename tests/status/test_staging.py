@@ -11,11 +11,13 @@ import msgspec
 import pydantic
 import pytest
 
-from fairlead.errors import Invalid
+from fairlead.errors import FairleadError, Invalid
 from fairlead.objects.paths import Path, parse, render
 from fairlead.status.shapes import Shapes
 from fairlead.status.stage import Stage
 from fairlead.status.view import Status
+from fairlead.status.writer import StatusWriter
+from fairlead.wire import Answer, Request
 
 NOW = "2026-01-02T03:04:05Z"
 READY = {"type": "Ready", "status": "True", "reason": "Up", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -223,3 +225,30 @@ def test_members_of_an_enum_are_texts() -> None:
     status.conditions.set("Ready", False, reason=Why.DOWN, message=Why.DOWN)
     entry = stage.tree["status"]["conditions"][0]
     assert (type(entry["reason"]), entry["reason"], type(entry["message"])) == (str, "Down", str)
+
+
+class Untouchable:
+    """A client that must not be asked for anything."""
+
+    def send(self, request: Request, /, timeout: float | None = None) -> Answer:
+        raise AssertionError(f"{request.method} {request.path} before the flush")
+
+    def stream(self, request: Request, /, timeout: float | None = None) -> Any:
+        raise AssertionError("a watch before the flush")
+
+
+def test_nothing_touches_the_client_before_the_flush() -> None:
+    """Opening, reading and staging of every sort go by without it; the flush is the first to ask."""
+    writer = StatusWriter(Untouchable(), field_manager="mine", claims={"Gadget.example.io": ["status.phase"]}, sleep=lambda seconds: None)
+    obj = {**OBJECT, "metadata": {**OBJECT["metadata"], "namespace": "default"}}  # type: ignore[dict-item]
+    with pytest.raises(FairleadError, match="could not be asked") as caught, writer.session(obj, guard=["status.count"]) as status:
+        status["phase"] = "Running"
+        status["network"]["ports"].append(8080)
+        status.entry("parts", name="a")["up"] = True
+        status.raise_to("observedGeneration", 3)
+        status.conditions.set("Ready", False, reason="Down")
+        status.put_whole("parts", [{"name": "b"}])
+        assert (status.get("count"), len(status["network"]["ports"]), status.conditions.is_true("Ready")) == (5, 3, False)
+        assert status.peek("phase") == "Running"
+        assert status.outcome is None
+    assert "GET /apis/example.io/v1 before the flush" in str(caught.value)

@@ -1,4 +1,5 @@
-"""Flushes of one writer that meet at one object: while two of them are on the way, the others wait, and then go together.
+"""Flushes of one writer that meet at one object: while two of them are on the way (one, where more
+keep coming), the others wait, and then go together.
 
 Ten threads that each write their own condition of an object would send ten patches, which the server applies one after the other,
 each of them again and again because another one came first. One patch carries them all. Nothing is given up for it: each flush is
