@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from fairlead.audit.model import Finding, Report
 
-_MERGE = re.compile(rb"(\b\w+\.)?(MergeFrom|MergeFromWithOptions)\(")
+_MERGE = re.compile(rb"(\b\w+\.)?\b(MergeFrom|MergeFromWithOptions|StrategicMergeFrom)\(")
 _LOCK = b"MergeFromWithOptimisticLock{}"
 
 
@@ -86,7 +86,8 @@ def _edits(file: str, report: Report, files: dict[str, _Edits]) -> _Edits:
 
 
 def _lock(edits: _Edits, line: int) -> None:
-    """client.MergeFrom(x) -> client.MergeFromWithOptions(x, client.MergeFromWithOptimisticLock{})."""
+    """client.MergeFrom(x) -> client.MergeFromWithOptions(x, client.MergeFromWithOptimisticLock{}). StrategicMergeFrom takes the option as
+    it is."""
     source = edits.source
     start = _offset(source, line)
     match = _MERGE.search(source, start)

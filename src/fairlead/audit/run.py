@@ -55,7 +55,7 @@ def _go(sources: Sources, config: Config, facts: Facts) -> None:
     facts.sites.extend(found.sites)
     facts.functions.extend(found.functions)
     facts.controllers.update(found.controllers)
-    facts.skipped.extend(skipped)
+    facts.skipped.extend([*skipped, *found.skipped])
     if not sources.modules:
         facts.skipped.append(Skipped("go.mod", "not found: packages are told apart by their directories"))
     for path in sorted(audited):

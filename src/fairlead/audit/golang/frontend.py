@@ -15,14 +15,16 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
+from fairlead.audit.golang.must_write import Paths
 from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_short
+from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill
 from fairlead.audit.golang.trees import render, type_name
 from fairlead.audit.golang.types import Types
 from fairlead.audit.golang.values import Values
-from fairlead.audit.golang.walk import Walk
-from fairlead.audit.golang.writes import Raw, Writes
-from fairlead.audit.model import Facts, Function, Site
+from fairlead.audit.golang.walk import Walk, follow
+from fairlead.audit.golang.writes import Writes
+from fairlead.audit.model import Facts, Function, Site, Skipped
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -111,6 +113,7 @@ class GoFrontend:
         )
         facts.sites.sort(key=lambda site: (site.file, site.line, site.column))
         facts.controllers = self.controllers.named
+        facts.skipped.extend(Skipped(place, reason) for place, reason in sorted(self.values.broken.items()))
         return facts
 
     def _generated_writers(self) -> None:
@@ -131,10 +134,9 @@ class GoFrontend:
     # -- walking -------------------------------------------------------------------------------------------------
 
     def _walk(self, func: Func) -> None:
-        try:
-            self.walks[id(func)] = (func, Walk(self.values, func, self._on_call).run())
-        except RecursionError:
-            return
+        walk = follow(self.values, func, self._on_call)
+        if walk is not None:
+            self.walks[id(func)] = (func, walk)
 
     def _on_call(self, walk: Walk, call: list[Any], scope: Scope) -> Site | None:
         function = call[1]
@@ -344,6 +346,7 @@ class GoFrontend:
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
+                sites = self._told_apart(func, sites)
                 if func.key not in self.wrappers:
                     wrapper = Wrapper(func, position, sites)
                     self.wrappers[func.key] = wrapper
@@ -352,6 +355,14 @@ class GoFrontend:
                 elif self.wrappers[func.key].position == position:
                     self.wrappers[func.key].sites = sites
         return made
+
+    def _told_apart(self, func: Func, sites: list[Site]) -> list[Site]:
+        """A create-or-update of the project's own that writes a status too, for kinds that have one, is not called for that."""
+        status = {id_: site for id_, site in self.walks[id(func)][1].found.items() if site.target == "status"}
+        others = [site for site in sites if site.target != "status"]
+        if not others or len(others) == len(sites) or _ABOUT_STATUS.search(func.name) or Paths(func, status).always(func.body):
+            return sites
+        return others
 
     def _held_by(self, func: Func, site: Site) -> bool:
         """Whether a method writes its receiver, or what that holds."""
@@ -369,7 +380,7 @@ class GoFrontend:
         if raw.parameter < 0 and site.target == "status" and _BUILDER.search(func.receiver) and self._held_by(func, site):
             # A builder: `UpdateStatus(gadget).With(...).Run(ctx)`.
             return True
-        if _RUNS.match(func.name):
+        if _RUNS.match(func.name) or any(result[1] and result[1][0] == "f" for result in func.ir[5]):
             return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
             return True
@@ -405,7 +416,7 @@ class GoFrontend:
 
     def _was_given(self, func: Func, raw: Raw, site: Site) -> bool:
         """Whether callers know what is written: they give it, what holds it, or what it is found by, and not an object of another kind."""
-        if raw.parameter >= 0 or self._held_by(func, site) or raw.derived < 0 or self._given_kind(func, raw) >= 0:
+        if raw.parameter >= 0 or self._held_by(func, site) or raw.derived < 0 or not raw.kind or self._given_kind(func, raw) >= 0:
             return True
         given = self.types.of_syntax(func.ir[4][raw.derived][1], func.file)
         return not self.writes.kinds.is_kind(given) or self.writes.kinds.kind_of(given)[0] == f"{raw.kind}List"
@@ -495,9 +506,7 @@ class GoFrontend:
                     if callee is None or callee.key == func.key:
                         held.extend(self.writes.patches.patches(call[2][position], scope))
 
-            try:
-                Walk(self.values, caller, look).run()
-            except RecursionError:
+            if follow(self.values, caller, look) is None:
                 continue
             out.extend(self._settled(caller, held, depth + 1))
         self._asked[key] = out

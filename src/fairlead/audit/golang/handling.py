@@ -17,6 +17,8 @@ _NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
 _RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
 _FAILURE = re.compile(r"(?i)fail|err|retry|requeue|again")
 _QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(")
+_NAMES_IT = re.compile(r"onflict|[rR]etry|[aA]gain|[bB]ackoff")
+_ASKS = re.compile(r"^(?!\w*(?:[nN]o|[dD]ont|[nN]ot|[nN]ever)[rR]equeue)\w*[rR]equeue")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
 
 
@@ -111,6 +113,9 @@ def _quiet(body: list[Any], name: str) -> bool:
             text = " ".join(render(value) for value in one[1])
             if any(asks_again(value) for value in one[1]) or "equeue" in text or any(render(value) == "true" for value in one[1]):
                 return False
+            if any(value[0] in (".", "i") and _NAMES_IT.search(render(value)) for value in one[1]):
+                # An outcome of the project's own that says what happened: `return worker.StatusConflict`.
+                return False
         if one[0] == "=" and any(asks_again(value) for value in one[2]):
             return False
         if one[0] in ("e", "=") and "equeue" in " ".join(render(value) for value in (one[2] if one[0] == "=" else [one[1]])):
@@ -121,7 +126,12 @@ def _quiet(body: list[Any], name: str) -> bool:
 
 
 def asks_again(value: list[Any]) -> bool:
-    return any(part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]) for part in parts(value))
+    """A result that asks to be run again, or a function named after that: `Result{Requeue: true}`, `RequeueAfterInterval(...)`."""
+    return any(
+        (part[0] == "L" and any(key in ("Requeue", "RequeueAfter") for key, _ in part[2]))
+        or (part[0] == "c" and _ASKS.search(render(part[1]).rsplit(".", 1)[-1]) is not None)
+        for part in parts(value)
+    )
 
 
 def speaks_of_failure(guard: str) -> bool:

@@ -14,10 +14,10 @@ from fairlead.audit.golang.naming import KindsNamed
 from fairlead.audit.golang.trees import flat, parts, render
 
 if TYPE_CHECKING:
+    from fairlead.audit.golang.raw import Raw
     from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
     from fairlead.audit.golang.values import Values
-    from fairlead.audit.golang.writes import Raw
 
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
@@ -180,6 +180,19 @@ class Kinds:
             return False
         raw.kind, raw.api, raw.polymorphic = self.kind_of(owner[3][0])
         return True
+
+    def wrapped(self, owner: Type) -> tuple[str, str, bool]:
+        """The kind inside a struct of the project that stands for an object: its method `Gadget()` returns a `*Gadget`."""
+        if owner is None or owner[0] != "n":
+            return "", "", True
+        package = self.types.project.scanned(owner[1])
+        for name in package.methods.get(owner[2], {}) if package is not None else ():
+            func = self.types.project.method(owner[1], owner[2], name)
+            results = func.ir[5] if func is not None and not func.ir[4] else []
+            kind = self.types.of_syntax(results[0][1], func.file) if func is not None and len(results) == 1 else None
+            if kind is not None and kind[0] == "n" and kind[2] == name and self.is_kind(kind):
+                return self.kind_of(kind)
+        return "", "", True
 
     def resource_kind(self, expr: list[Any], scope: Scope) -> str:
         """The kind behind a GroupVersionResource whose resource can be read."""

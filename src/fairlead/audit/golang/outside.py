@@ -1,8 +1,9 @@
 """Calls into other modules that write a status there, where only the call can be seen.
 
-Called by `writes` for calls whose callee is not in the project. Four shapes have no other meaning: a type of patch and the text "status"
+Called by `elsewhere` for calls whose callee is not in the project. Five shapes have no other meaning: a type of patch and the text "status"
 among the arguments; a function value or a foreign method named after a patch that is given "status" last; a foreign function named
-after the writing of a status that is given a client; a function in a field that is named so (`c.statusUpdater(ctx, condition)`).
+after the writing of a status that is given a client; a function in a field that is named so (`c.statusUpdater(ctx, condition)`);
+a method named so of an object that knows its client.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ if TYPE_CHECKING:
 ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
-    r"^(?:Set|Try)?(?:Update|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
+    r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
 )
 _FUNCTION = re.compile(r"^(?:status(?:Updat|Patch|Writ|Report)\w*|(?:update|patch|write|persist|report)\w*Status(?:Func|Fn)?)$")
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
+_LIBRARY = re.compile(r"(?:^|/)(?:resources?|controllers?|objects?)(?:/|$)")
 _CLIENT_ROLES = {"client", "status", "dynamic", "resource", "clientset", "group", "typed"}
 
 
@@ -49,6 +51,13 @@ def is_status_writer(name: str) -> bool:
 def is_status_function(name: str) -> bool:
     """Whether a field or a parameter with that name, if it is a function, writes a status."""
     return _named(name) == "function"
+
+
+def is_object(kind: Type) -> bool:
+    """An object of a library for controllers, that knows its client."""
+    if kind is None or kind[0] != "n" or not str(kind[2]).endswith(("Object", "Resource")):
+        return False
+    return _LIBRARY.search(str(kind[1])) is not None
 
 
 def patch_type(arguments: list[Any]) -> int:

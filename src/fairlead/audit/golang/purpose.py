@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHORT = 30
 _STEP = re.compile(
     r"(?i)^(?!\w*(?:err|fail(?!over)))"
-    r"(?:(?:do|inner)?reconcile|sync|setup|main|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
+    r"(?:(?:do|inner)?reconcile|sync|setup|main|execute|process|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
 )
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set|fail|record|register|report|close$|handle\w*(?:err|fail))")
@@ -34,9 +34,11 @@ _LOOKS = re.compile(
     r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|notify|emit|alert|publish|observe|record|track|measure)|event"
 )
 
+# A context, or a struct around one: `ctx`, `reqCtx`, `transCtx`.
+_CONTEXT = re.compile(r"(?i)^(?:todo|background)$|(?:ctx|context)$")
 _DOES = re.compile(
     r"(?i)reconcile|sync|ensure|create|delete|remove|apply|upsert|update|patch|run|start|stop|exec|process|handle|provision|scale|evict|install|"
-    r"upgrade|send|invoke|trigger|allocate|register|rotate|schedule|generate|sign|issue|perform"
+    r"upgrade|send|invoke|trigger|allocate|register|rotate|schedule|generate|sign|issue|perform|manage"
 )
 
 
@@ -55,6 +57,9 @@ def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool
 
 def _answers_little(func: Func, kinds: set[str]) -> bool:
     """Whether it wrote, what, how that went, when to come again: who asks for anything else does not call it for the write."""
+    if any(result[1] and result[1][0] == "f" for result in func.ir[5]):
+        # It makes the function that writes later.
+        return False
     names = [type_name(result[1]) for result in func.ir[5]]
     return all(name in _OUTCOMES or name in kinds or name.endswith(("Result", "Period")) for name in names)
 
@@ -120,7 +125,7 @@ def _called(call: list[Any]) -> str:
 
 def _is_context(expr: list[Any]) -> bool:
     name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else _called(expr) if expr[0] == "c" else ""
-    return str(name).lower() in ("ctx", "context", "todo", "background")
+    return _CONTEXT.search(str(name)) is not None
 
 
 def _root(expr: list[Any]) -> str:

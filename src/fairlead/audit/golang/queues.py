@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known
 from fairlead.audit.golang.trees import parts
-from fairlead.audit.golang.walk import Walk
+from fairlead.audit.golang.walk import follow
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func
     from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
     from fairlead.audit.golang.values import Values
+    from fairlead.audit.golang.walk import Walk
     from fairlead.audit.golang.writes import Writes
 
 _HANDED = {"ReconcileKind", "FinalizeKind", "ObserveKind", "Reconcile"}
@@ -94,17 +95,13 @@ class Queues:
             name = function[2] if function[0] == "." else function[1] if function[0] == "i" else ""
             if not name or not _READS.match(name):
                 return
-            if not any(self._from_key(one, scope, keys) for one in arguments if one[0] not in ("F", "L") or one[2]):
+            if not any(self._from_key(one, scope, keys) for one in arguments if one[0] != "F" and (one[0] != "L" or one[2])):
                 return
             kind = self._object(name, call, scope)
             if kind:
                 seen.append((kind, walk.block))
 
-        try:
-            Walk(self.values, func, look).run()
-        except RecursionError:
-            return set()
-        if not seen:
+        if follow(self.values, func, look) is None or not seen:
             return set()
         first = seen[0][1]
         # One read is of the object; more are of it only where another branch reads another kind.

@@ -26,6 +26,7 @@ class Values:
     def __init__(self, types: Types) -> None:
         self.types = types
         self.project = types.project
+        self.broken: dict[str, str] = {}
 
     # -- types ---------------------------------------------------------------------------------------------------
 

@@ -66,6 +66,19 @@ _TEXT = (("b", "byte"), ("b", "uint8"))
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
 
 
+def follow(values: Values, func: Func, on_call: OnCall) -> Walk | None:
+    """One pass over one function; none where the auditor cannot follow it. A function that breaks the auditor is noted and left out: the
+    others are worth more than the traceback."""
+    try:
+        return Walk(values, func, on_call).run()
+    except RecursionError:
+        return None
+    except Exception as error:
+        said = f"{func.qualified} could not be followed ({type(error).__name__}); please report it"
+        values.broken[f"{func.file.path}:{func.line}"] = said
+        return None
+
+
 class Walk:
     """One pass over one function."""
 
@@ -134,7 +147,8 @@ class Walk:
                 for value in one[1]:
                     self.expression(value, scope)
                 again = "requeue " if any(asks_again(value) for value in one[1]) else ""
-                self.event("return", one[2], detail=again + " ".join(render(value) for value in one[1]))
+                named = "" if one[1] or not self.uses.results else f"bare {self.uses.results[-1][0]}"
+                self.event("return", one[2], detail=again + (named or " ".join(render(value) for value in one[1])))
             case "d" | "g":
                 self._later(one, scope)
             case "sw":
@@ -354,7 +368,7 @@ class Walk:
             self.periodic or (str(site.target) == "status" and runs_again(self.func, self.values.project))
         ):
             site.error = "used"
-        if self.asked_again and site.error == "swallowed":
+        if self.asked_again and site.error in ("swallowed", "conflict-swallowed"):
             # The next round writes again; `return false, nil` of a condition asks for one.
             site.error = "used"
         site.guarded = any(_is_check(guard) for guard in self.guards) or any(

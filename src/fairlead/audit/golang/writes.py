@@ -9,12 +9,14 @@ method is a type of the project with its own method, so it is never taken for a 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known, outside, rest
+from fairlead.audit.golang.elsewhere import Elsewhere
 from fairlead.audit.golang.kinds import Kinds
 from fairlead.audit.golang.patches import Patch, Patches
+from fairlead.audit.golang.raw import CONTEXT, Raw
 from fairlead.audit.golang.trees import parts, render
 
 if TYPE_CHECKING:
@@ -26,34 +28,9 @@ _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
 _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 _GENERIC = {"Update": ("spec", "update"), "UpdateStatus": ("status", "update"), "Create": ("create", "create")}
+_STATUS_PATH = re.compile(r"(?:^|[ \"'`])/status(?:/|\b)|\"status\"\s*:")
+_OTHER_PATH = re.compile(r"(?:^|[ \"'`])/(?:spec|metadata)(?:/|\b)(?!/resourceVersion|/uid|/generation)|\"spec\"\s*:")
 _WHOLE = ("client.Merge", "client.StrategicMerge")
-_CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
-
-
-@dataclass(slots=True)
-class Raw:
-    """A write as one call shows it, before functions and callers are known."""
-
-    target: str
-    verb: str
-    kind: str = ""
-    api: str = ""
-    subject: str = ""
-    parameter: int = -1
-    polymorphic: bool = False
-    force: bool = False
-    manager: str = ""
-    patches: list[Patch] = field(default_factory=list)
-    helper: str = ""
-    object_type: Type = None
-    literal: bool = False
-    derived: int = -1
-    versioned: bool = False
-    way: str = ""
-    through: str = ""
-    subresource: int = -1
-    settled: bool = False
-    lent: bool = False
 
 
 class Writes:
@@ -64,7 +41,7 @@ class Writes:
         self.types = values.types
         self.kinds = Kinds(values)
         self.patches = Patches(values)
-        self._methods: dict[str, bool] = {}
+        self.elsewhere = Elsewhere(self)
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
         function = call[1]
@@ -78,7 +55,7 @@ class Writes:
         if name in rest.SENDS:
             return self._request(call, scope)
         if name not in known.WRITES:
-            return self._elsewhere(call, scope)
+            return self.elsewhere.classify(call, scope)
         owner = self.values.typeof(function[1], scope)
         how = self._writer(owner, name, function[1], scope, arguments)
         if how == "status":
@@ -94,7 +71,7 @@ class Writes:
             self.describe(arguments[1], scope, raw)
             raw.lent = self._parameter(function[1], scope) >= 0
             return raw
-        return self._elsewhere(call, scope) if outside.may_write(name, scope.file) else None
+        return self.elsewhere.classify(call, scope) if outside.may_write(name, scope.file) else None
 
     def _method_value(self, call: list[Any], scope: Scope) -> Raw | None:
         """`update := r.Status().Update`, then `update(ctx, gadget)`. Of several, a write of status counts."""
@@ -131,6 +108,9 @@ class Writes:
             return "status" if self.is_status_writer(receiver) or self._for_subresource(value[0]) else "client"
         if what == "abstract" and self._like_typed(value[0]):
             return "typed"
+        if what == "abstract" and name == "UpdateStatus" and len(value[0]) == 1 and self.kinds.is_kind(value[0][0]) and len(value[1]) == 2:
+            # Generated without a context: `UpdateStatus(*Gadget) (*Gadget, error)`.
+            return "generic"
         return ""
 
     def _generic_kind(self, client: Type) -> Type:
@@ -178,11 +158,13 @@ class Writes:
         if len(arguments) < 2:
             return ""
         first = render(arguments[0])
-        if not _CONTEXT.search(first):
+        if not CONTEXT.search(first):
             return ""
         if self.is_status_writer(receiver) and name in ("Update", "Patch", "Apply", "Create"):
             return "status"
         if name in ("UpdateStatus", "ApplyStatus") and self._has_options(arguments, scope):
+            return "typed"
+        if self._names_resource(receiver) and any(_is_options(self.values.typeof(one, scope)) for one in arguments[1:]):
             return "typed"
         if receiver[0] == "c" and receiver[1][0] == ".":
             before = receiver[1][1]
@@ -193,6 +175,10 @@ class Writes:
         if name in ("Update", "Patch", "Create", "Delete", "DeleteAllOf") and _CLIENT_NAME.search(render(receiver)):
             return "client" if self.kinds.is_object(self.values.typeof(arguments[1], scope)) else ""
         return ""
+
+    def _names_resource(self, receiver: list[Any]) -> bool:
+        """`clients.Gadget(namespace)`: a generated client of another module, made for a namespace."""
+        return receiver[0] == "c" and receiver[1][0] == "." and len(receiver[2]) <= 1 and receiver[1][2][:1].isupper()
 
     def _has_options(self, arguments: list[Any], scope: Scope) -> bool:
         """The options of the API last, or an object of it: a database's `UpdateStatus(ctx, id, "done")` has neither."""
@@ -297,7 +283,7 @@ class Writes:
             if part[0] != "i":
                 continue
             var = scope.find(part[1])
-            if var is None or (var.type is None and _CONTEXT.search(part[1])):
+            if var is None or (var.type is None and CONTEXT.search(part[1])):
                 continue
             if var.parameter >= 0:
                 if _could_be_object(var.type) or (names and _is_name(var.type)):
@@ -347,6 +333,8 @@ class Writes:
                 raw = Raw("status", "update")
             case "ApplyStatus":
                 raw = Raw("status", "ssa")
+            case "PatchStatus" if outside.patch_type(arguments) == 2:
+                return self._typed_patch(call, owner, scope)
             case "PatchStatus":
                 raw = Raw("status", self.patches.verb_of_type("", arguments[-1], scope), subject=render(arguments[1]))
                 self._kind_from_client(call, owner, scope, raw)
@@ -377,7 +365,7 @@ class Writes:
         """A client that is generic over its kind, with a context or without: `clusters.UpdateStatus(cluster)`,
         `clusters.Patch(namespace, name, types.MergePatchType, data, "status")`."""
         name, arguments = call[1][2], call[2]
-        if arguments and _CONTEXT.search(render(arguments[0])):
+        if arguments and CONTEXT.search(render(arguments[0])):
             arguments = arguments[1:]
         typed = outside.patch_type(arguments)
         if name == "Patch" and 0 <= typed < len(arguments) - 1:
@@ -401,8 +389,7 @@ class Writes:
         arguments = call[2]
         if len(arguments) < 4:
             return None
-        status = self._subresource_argument(arguments[4:], scope)
-        verb = "merge-patch"
+        status = call[1][2] == "PatchStatus" or self._subresource_argument(arguments[4:], scope)
         kind = render(arguments[2])
         if "Type" not in kind:
             held = [render(value) for value in self.kinds.held(arguments[2], scope)]
@@ -477,6 +464,10 @@ class Writes:
             if inner[0] == "c" and inner[1][0] == "." and _VERSION_CALL.search(inner[1][2]):
                 raw.kind, raw.polymorphic = known.singular(method), False
                 return
+            spoken = known.singular(method)
+            if inner[0] != "c" and not raw.kind and self.kinds.spoken.package_of(spoken, scope):
+                raw.kind, raw.api, raw.polymorphic = spoken, self.kinds.spoken.package_of(spoken, scope), False
+                return
             receiver = inner
 
     def _request(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -504,76 +495,6 @@ class Writes:
             raw.derived = self.derived(name, scope, names=True)
         return raw
 
-    # -- other modules -------------------------------------------------------------------------------------------
-
-    def _elsewhere(self, call: list[Any], scope: Scope) -> Raw | None:
-        """A call that leaves the project, or runs a function value, and writes a status there."""
-        name, arguments = call[1][2], call[2]
-        typed = outside.patch_type(arguments)
-        status = outside.says_status(arguments)
-        given = [call[1][1], *arguments] if not self.values.imported(call[1][1], scope) else arguments
-        types = [self.values.typeof(one, scope) for one in given]
-        # A method with the name of a client's may be a database's; a function that is given a client is not.
-        by_name = name not in known.WRITES or len(given) == len(arguments)
-        handed = len(given) == len(arguments) and any(self.is_status_writer(one) for one in arguments)
-        told = status or handed or (by_name and outside.writes_status(name, given, types)) or self._status_function(call, types)
-        if not told and not self._foreign_updater(call, types):
-            return None
-        if self._in_project(call, scope):
-            return None
-        raw = Raw("status", "helper", helper=render(call[1]), through=outside.ELSEWHERE)
-        if typed >= 0:
-            raw.way = self.patches.verb_of_type(render(arguments[typed]), arguments[-2], scope)
-        # What it is about comes last: `EnsurePausedCondition(ctx, client, cluster, gadget)`.
-        for argument in reversed(arguments):
-            root = argument
-            while root and root[0] in (".", "c", "&", "*"):
-                root = root[1]
-            direct = self._given_kind(argument, scope)
-            if direct or (root and root[0] == "i" and self._given_kind(root, scope)):
-                self.describe(argument if direct else root, scope, raw)
-                return raw
-        raw.subject, raw.polymorphic = render(call[1]) + "()", True
-        return raw
-
-    def _status_function(self, call: list[Any], types: list[Type]) -> bool:
-        """A function in a field, named after the writing of a status, that is given a context."""
-        name, arguments = call[1][2], call[2]
-        if not outside.is_status_function(name) or len(arguments) < 2 or not _CONTEXT.search(render(arguments[0])):
-            return False
-        member = self.types.member(types[0], name) if len(types) > len(arguments) else None
-        held = self.types.underlying(member[1]) if member is not None and member[0] == "field" else None
-        return held is not None and held[0] == "f"
-
-    def _foreign_updater(self, call: list[Any], types: list[Type]) -> bool:
-        """A method of another module's type, named after the writing of a status, that is given a context and an object."""
-        name, arguments = call[1][2], call[2]
-        if not outside.is_status_writer(name) or len(arguments) < 2 or not _CONTEXT.search(render(arguments[0])):
-            return False
-        member = self.types.member(types[0], name) if len(types) > len(arguments) else None
-        return member is not None and member[0] == "outside" and any(self.kinds.is_kind(kind) for kind in types[2:])
-
-    def _given_kind(self, argument: list[Any], scope: Scope) -> bool:
-        kind = self.values.typeof(argument, scope)
-        return not known.role(kind) and self.kinds.is_kind(kind)
-
-    def _in_project(self, call: list[Any], scope: Scope) -> bool:
-        """Whether the called function's body is in the project: then it is followed, not guessed."""
-        if self.values.imported(call[1][1], scope):
-            return False
-        member = self.types.member(self.values.typeof(call[1][1], scope), call[1][2])
-        return member is None or member[0] == "method" or (member[0] == "abstract" and self._implemented(call[1][2]))
-
-    def _implemented(self, name: str) -> bool:
-        """Whether any type of the project has the method. Text tells: only names that speak of writing a status are asked for."""
-        known_one = self._methods.get(name)
-        if known_one is None:
-            text = name.encode() + b"("
-            method = re.compile(rb"^func \([^)\n]*\) " + re.escape(text), re.M)
-            files = self.values.project.files.values()
-            known_one = self._methods[name] = any(text in file.source and method.search(file.source) for file in files)
-        return known_one
-
     # -- functions of known packages -----------------------------------------------------------------------------
 
     def _package_function(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -583,7 +504,7 @@ class Writes:
             self.describe(arguments[2], scope, raw)
             return raw
         if not self.values.project.package_of(path):
-            return self._elsewhere(call, scope)
+            return self.elsewhere.classify(call, scope)
         return None
 
     def _plain_function(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -597,6 +518,11 @@ class Writes:
             self.describe(call[2][2], scope, raw)
             return raw
         return None
+
+
+def _is_options(kind: Type) -> bool:
+    """The options of a request: `metav1.UpdateOptions{}`."""
+    return kind is not None and kind[0] == "n" and str(kind[1]).endswith("apis/meta/v1") and str(kind[2]).endswith("Options")
 
 
 def _could_be_object(kind: Type) -> bool:
@@ -620,6 +546,9 @@ def _patched_part(texts: list[str]) -> str:
     """Which part of the object the text of a patch changes."""
     joined = " ".join(texts)
     words = set(re.findall(r"[A-Za-z]+", joined))
+    if _STATUS_PATH.search(joined) and not _OTHER_PATH.search(joined):
+        # A kind without the subresource: its status is written like the rest.
+        return "status"
     if "spec" in words:
         return "spec"
     if words & {"finalizers", "labels", "annotations", "ownerReferences", "metadata"}:

@@ -71,12 +71,14 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 
 def _reads_again(site: Site, function: Function, span: range) -> bool:
+    # What is written may be a copy of what was read.
+    written = {site.subject} | {event.subject for event in function.events if event.what == "copy" and event.path == site.subject}
     for event in function.events:
         if event.line not in span:
             continue
         if event.what == "get" or (event.what == "passed" and _READS.search(event.detail.rsplit(".", 1)[-1])) or event.what == "read":
             return True
-        made = event.what in ("define", "assign") and event.subject == site.subject
+        made = event.what in ("define", "assign") and event.subject in written
         if made and _READS.search(event.detail.split("(", 1)[0].rsplit(".", 1)[-1]):
             # `n, err := w.getNodeState()`
             return True

@@ -84,6 +84,9 @@ def _fails_anyway(site: Site, function: Function) -> bool:
     for event in function.events:
         if event.what == "return" and event.line >= site.line and own.block[: len(event.block)] == event.block:
             last = event.detail.split(" ")[-1] if event.detail else ""
+            if event.detail.startswith("bare ") and not site.failing:
+                # The named result may well be nil.
+                return False
             return _is_error(event.detail, last) and (site.deferred or not _made_since(last, own, event, function))
     return False
 

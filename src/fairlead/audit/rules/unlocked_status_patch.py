@@ -75,6 +75,8 @@ def _fix(site: Site) -> str:
         return "write through fairlead.AsyncStatusWriter, or use patch.fns, which kopf sends with a test of the resourceVersion"
     if site.language == "python":
         return "put metadata.resourceVersion of the object that was read into the patch, or write through fairlead.StatusWriter"
+    if "strategic" in site.notes:
+        return "build the base with client.StrategicMergeFrom(x, client.MergeFromWithOptimisticLock{})"
     return "build the base with client.MergeFromWithOptions(x, client.MergeFromWithOptimisticLock{})"
 
 
