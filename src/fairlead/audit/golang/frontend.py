@@ -48,6 +48,8 @@ _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfun
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 # Imports stand at the beginning of a file.
 _IMPORTS_END = 16_000
+# Helpers that call helpers: more than anybody reads through.
+_LEVELS = 15
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -304,7 +306,7 @@ class GoFrontend:
 
     def _wrap(self) -> None:
         fresh = self._new_wrappers()
-        for _ in range(5):
+        for _ in range(_LEVELS):
             if not fresh:
                 return
             names = {wrapper.func.name for wrapper in fresh} | self._fields_with(fresh)
@@ -342,7 +344,9 @@ class GoFrontend:
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
                 if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
                     position = raw.derived = self._given_kind(func, raw)
-                held = self._held_by(func, site) or (position < 0 and site.target == "status" and _FINDS.match(func.name) is not None)
+                # What a function finds by itself counts where the receiver tells which, or its own name what for.
+                found = position < 0 and site.target == "status" and raw is not None and (raw.held or _FINDS.match(func.name) is not None)
+                held = self._held_by(func, site) or found
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():

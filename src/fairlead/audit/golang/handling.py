@@ -16,7 +16,7 @@ _FAILED = re.compile(r"\b(?:err[A-Z]\w*|\w*[eE]rr(?:or)?\d?) != nil|\bIs[A-Z]\w*
 _NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
 _RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
 _FAILURE = re.compile(r"(?i)fail|err|retry|requeue|again")
-_QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(")
+_QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(|\.(?:Trigger|Retry|Reschedule|Enqueue)\w*\(")
 _NAMES_IT = re.compile(r"onflict|[rR]etry|[aA]gain|[bB]ackoff")
 _ASKS = re.compile(r"^(?!\w*(?:[nN]o|[dD]ont|[nN]ot|[nN]ever)[rR]equeue)\w*[rR]equeue")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")

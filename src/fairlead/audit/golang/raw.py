@@ -37,3 +37,4 @@ class Raw:
     subresource: int = -1
     settled: bool = False
     lent: bool = False
+    held: bool = False

@@ -128,6 +128,8 @@ class Writes:
         """A local interface method with the signature of controller-runtime's client."""
         return (
             len(parameters) >= 2
+            and parameters[0] is not None
+            and parameters[0][-2:-1] == ("Context",)
             and parameters[1] is not None
             and parameters[1][0] == "n"
             and known.is_client_package(parameters[1][1])
@@ -274,6 +276,8 @@ class Writes:
         raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
         if raw.derived < 0:
             raw.derived = self.derived(expr, scope, names=True)
+        if raw.derived < 0:
+            raw.held = self._from_receiver(expr, scope)
 
     def derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
         """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
@@ -294,6 +298,36 @@ class Writes:
                 if found >= 0:
                     return found
         return -1
+
+    def _from_receiver(self, expr: list[Any], scope: Scope, depth: int = 0) -> bool:
+        """Whether the written object is a copy of what the receiver holds, what a method of the receiver finds without being told more
+        than a context, or what is found by a name that the receiver holds: `engine.getRuntime()`, `find(client, engine.name)`."""
+        while expr and expr[0] in ("&", "*", "a"):
+            expr = expr[1]
+        receiver = scope.func.ir[1]
+        if depth > 4 or not expr or not receiver:
+            return False
+        if expr[0] == "i":
+            var = scope.find(expr[1])
+            if var is None or var.parameter >= 0 or var.ranged:
+                return False
+            made = [value for value, position in var.values if position == 0]
+            if made and all(self._from_receiver(value, var.home(scope), depth + 1) for value in made):
+                return True
+            return any(self._names_of_receiver(value, receiver, scope) for value in var.filled)
+        if expr[0] != "c" or expr[1][0] not in (".", "i"):
+            return False
+        if expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
+            copied = expr[1][1]
+            return _rooted(copied, receiver) if copied[0] == "." else self._from_receiver(copied, scope, depth + 1)
+        told = [one for one in expr[2] if not CONTEXT.search(render(one))]
+        if expr[1][0] == "." and expr[1][1] == ["i", receiver] and not told:
+            return self.values.callee(expr, scope) is not None
+        return any(self._names_of_receiver(one, receiver, scope) for one in told)
+
+    def _names_of_receiver(self, expr: list[Any], receiver: str, scope: Scope) -> bool:
+        """A name or a namespace and a name that the receiver holds."""
+        return any(part[0] == "." and _rooted(part, receiver) and _is_name(self.values.typeof(part, scope)) for part in parts(expr))
 
     def _parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
         """The parameter that the written object is, or is a copy of."""
@@ -412,6 +446,7 @@ class Writes:
         while named and named[0] in (".", "c"):
             named = named[1]
         raw.parameter = self._parameter(named, scope)
+        raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(named, scope, names=True)
         named_type = self.values.typeof(named, scope) if named and named[0] == "i" else None
         if named_type is not None and self.kinds.is_object(named_type):
             raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(named_type)
@@ -518,6 +553,13 @@ class Writes:
             self.describe(call[2][2], scope, raw)
             return raw
         return None
+
+
+def _rooted(expr: list[Any], name: str) -> bool:
+    """A member of a variable, however deep."""
+    while expr and expr[0] == ".":
+        expr = expr[1]
+    return bool(expr) and expr[0] == "i" and expr[1] == name
 
 
 def _is_options(kind: Type) -> bool:

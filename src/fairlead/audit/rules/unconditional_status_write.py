@@ -41,10 +41,10 @@ def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
     for function in facts.functions:
         for site in function.sites:
-            if site.target != "status" or site.guarded or site.verb == "helper":
+            if site.target != "status" or site.guarded or site.failing or site.verb == "helper":
                 continue
             callers = [other for other in facts.sites if site.inner and other.helper_place == site.place]
-            if callers and all(other.guarded for other in callers):
+            if callers and all(other.guarded or other.failing for other in callers):
                 continue
             cause = _differs(site, function)
             if cause is None:

@@ -22,17 +22,17 @@ Fix safety
     As for FL002: safe where the error is returned.
 Known limits
     Lists are seen where the function changes them, or a helper with a condition's name does. A list that is filled elsewhere and
-    passed in is not seen.
+    passed in is not seen. A strategic merge patch (built-in kinds, aggregated APIs) merges lists by key, and is not meant.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from fairlead.audit.rules.writing import by_cause, finding, made_elsewhere, other_writers, status_sites, what, who
+from fairlead.audit.rules.writing import by_cause, finding, made_elsewhere, other_writers, root, status_sites, what, who
 
 if TYPE_CHECKING:
-    from fairlead.audit.model import Facts, Finding
+    from fairlead.audit.model import Facts, Finding, Site
 
 CODE = "FL003"
 SEVERITY = "error"
@@ -45,6 +45,7 @@ _FIXES = {
 def check(facts: Facts, policy: str) -> list[Finding]:
     out = []
     unknown = made_elsewhere(facts)
+    roots = {site.place: site for site in facts.sites}
     candidates = [
         site
         for site in status_sites(facts)
@@ -52,11 +53,12 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         and site.through != "patch helper"
         and site.lists
         and id(site) not in unknown
-        and other_writers(facts, site)
+        and "strategic" not in root(site, roots).notes
+        and _rivals(facts, site)
     ]
     for group in by_cause(candidates, facts, base=True):
         first = group[0]
-        others = other_writers(facts, first)
+        others = _rivals(facts, first)
         lists = ", ".join(dict.fromkeys(name for site in group for name in site.lists))
         message = (
             f"{who(first)} replaces {lists} of {what(first)} by a merge patch: an entry that {others[0]} adds between the "
@@ -68,3 +70,10 @@ def check(facts: Facts, policy: str) -> list[Finding]:
             made.fixable = "safe" if all(site.error == "returned" for site in group) else "unsafe"
         out.append(made)
     return out
+
+
+def _rivals(facts: Facts, site: Site) -> list[str]:
+    """Other controllers that write the kind's status; who is seen to write one of the lists comes first."""
+    written = facts.writers(site.kind)
+    lists = set(site.lists)
+    return sorted(other_writers(facts, site), key=lambda name: (not any(lists & set(other.fields) for other in written[name]), name))
