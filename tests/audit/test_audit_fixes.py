@@ -38,6 +38,17 @@ def test_a_plain_base_gets_the_lock(tmp_path: Path) -> None:
     assert [finding.code for finding in audit([str(path)], NO_CACHE).findings] == []
 
 
+def test_a_strategic_base_takes_the_lock_as_it_is(tmp_path: Path) -> None:
+    """StrategicMergeFrom has no variant with options: the lock is its second argument."""
+    path = copied(tmp_path, "go", "FL003", "good_strategic.go")
+    before = path.read_text()
+    assert mended(path) == before.replace(
+        "client.StrategicMergeFrom(gadget.DeepCopy())",
+        "client.StrategicMergeFrom(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})",
+    )
+    assert "FL002" not in [finding.code for finding in audit([str(path)], NO_CACHE).findings]
+
+
 def test_a_swallowed_error_makes_the_lock_unsafe(tmp_path: Path) -> None:
     """Where nobody would see the conflict, only --unsafe adds the lock."""
     path = copied(tmp_path, "go", "FL009", "bad.go")
@@ -87,13 +98,14 @@ def test_a_second_run_mends_nothing_more(path: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(shutil.which("go") is None, reason="needs the Go toolchain")
-def test_mended_source_compiles(tmp_path: Path) -> None:
+@pytest.mark.parametrize("base", ["MergeFrom", "StrategicMergeFrom"])
+def test_mended_source_compiles(tmp_path: Path, base: str) -> None:
     """go vet accepts the mended file, against stand-ins for the two packages that it imports."""
     stubs = FIXTURES / "go_stubs"
     shutil.copytree(stubs, tmp_path / "stubs")
     work = tmp_path / "operator"
     work.mkdir()
-    shutil.copy(FIXTURES / "go" / "FL002" / "bad.go", work / "gadget.go")
+    (work / "gadget.go").write_text((FIXTURES / "go" / "FL002" / "bad.go").read_text().replace("client.MergeFrom(", f"client.{base}("))
     (work / "deepcopy.go").write_text("package controllers\n\nfunc (g *Gadget) DeepCopy() *Gadget { c := *g; return &c }\n")
     (work / "go.mod").write_text(
         "module example.io/operator\n\ngo 1.22\n\nrequire (\n\tk8s.io/apimachinery v0.0.0\n\tsigs.k8s.io/controller-runtime v0.0.0\n)\n\n"

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from pathlib import Path
+from random import Random
+from tempfile import TemporaryDirectory
 
 import pytest
 import typer
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from fairlead.audit import audit
 from fairlead.audit.cache import Cache
 from fairlead.audit.config import Config, ConfigError, load
+from fairlead.audit.golang.walk import Walk
 from fairlead.cli.audit import register
 
 FIXTURES = Path(__file__).parent / "fixtures"
@@ -244,3 +250,51 @@ def test_json_of_the_command_is_json(command: CliRunner) -> None:
     code, output = run(command, str(FIXTURES / "go" / "FL001" / "bad.go"), "--format", "json")
     assert code == 1
     assert json.loads(output)["summary"]["findings"] == 1
+
+
+def test_a_function_that_breaks_the_auditor_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where one function cannot be followed, a line says which, and the others are audited."""
+    shutil.copy(FIXTURES / "go" / "FL001" / "bad.go", tmp_path / "bad.go")
+    (tmp_path / "odd.go").write_text(
+        "package controllers\n\nfunc (r *GadgetReconciler) odd(gadget *Gadget) error {\n\treturn r.Status().Update(nil, gadget)\n}\n"
+    )
+    statement = Walk.statement
+
+    def stumbles(walk: Walk, one: list[object], scope: object) -> None:
+        if walk.func.name == "odd":
+            raise IndexError("a shape that nobody thought of")
+        statement(walk, one, scope)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Walk, "statement", stumbles)
+    report = audit([str(tmp_path)], NO_CACHE)
+    assert ("odd.go:3", "GadgetReconciler.odd could not be followed (IndexError); please report it") in [
+        (skipped.file, skipped.why) for skipped in report.facts.skipped
+    ]
+    assert "FL001" in {finding.code for finding in report.findings}
+
+
+@settings(max_examples=60, deadline=None, derandomize=True, database=None)
+@given(st.randoms(use_true_random=False))
+def test_mangled_source_never_ends_the_audit(mangled: Random) -> None:
+    """Whatever is cut out of a file, doubled or swapped, each function is followed or was never one: nothing breaks, nothing is hidden."""
+    paths = sorted((FIXTURES / "go_follow").rglob("*.go"))
+    lines = mangled.choice(paths).read_text().splitlines()
+    for _ in range(mangled.randint(1, 6)):
+        at = mangled.randrange(len(lines))
+        match mangled.randrange(4):
+            case 0:
+                del lines[at]
+            case 1:
+                lines.insert(at, mangled.choice(lines))
+            case 2:
+                words = lines[at].split(" ")
+                mangled.shuffle(words)
+                lines[at] = " ".join(words)
+            case _:
+                lines[at] = lines[at][: mangled.randrange(len(lines[at]) + 1)]
+        if not lines:
+            return
+    with TemporaryDirectory() as folder:
+        (Path(folder) / "mangled.go").write_text("\n".join(lines))
+        report = audit([folder], NO_CACHE)
+    assert not [skipped for skipped in report.facts.skipped if "could not be followed" in skipped.why]

@@ -394,7 +394,7 @@ class GoFrontend:
             return False
         if _WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
             return True
-        return self._was_given(func, raw, site) and self._is_for_writing(func)
+        return self._is_for_writing(func)
 
     def _is_for_writing(self, func: Func) -> bool:
         """Asked for every write of a function in every round, answered once for each walk."""
@@ -417,13 +417,6 @@ class GoFrontend:
             return False
         walked = self.walks.get(id(callee))
         return walked is None or not walked[1].found
-
-    def _was_given(self, func: Func, raw: Raw, site: Site) -> bool:
-        """Whether callers know what is written: they give it, what holds it, or what it is found by, and not an object of another kind."""
-        if raw.parameter >= 0 or self._held_by(func, site) or raw.derived < 0 or not raw.kind or self._given_kind(func, raw) >= 0:
-            return True
-        given = self.types.of_syntax(func.ir[4][raw.derived][1], func.file)
-        return not self.writes.kinds.is_kind(given) or self.writes.kinds.kind_of(given)[0] == f"{raw.kind}List"
 
     def _lower_callers(self, fresh: list[Wrapper]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it."""

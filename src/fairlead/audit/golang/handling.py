@@ -17,6 +17,7 @@ _NOT_WELL = re.compile(r"!\(\w*[eE]rr(?:or)?\d? == nil\)$")
 _RESPONSES = ("w", "rw", "resp", "writer", "response", "responseWriter")
 _FAILURE = re.compile(r"(?i)fail|err|retry|requeue|again")
 _QUEUES = re.compile(r"\.Add(?:RateLimited|After)\(|[qQ]ueue\w*(?:\(\))?\.Add\(|\.(?:Trigger|Retry|Reschedule|Enqueue)\w*\(")
+_TAKES = re.compile(r"^(?:(?:Set|Add|Append|Mark|With)\w*(?:Fail|Err)\w*|Fail(?:ed|ure)?|Append|Add)$")
 _NAMES_IT = re.compile(r"onflict|[rR]etry|[aA]gain|[bB]ackoff")
 _ASKS = re.compile(r"^(?!\w*(?:[nN]o|[dD]ont|[nN]ot|[nN]ever)[rR]equeue)\w*[rR]equeue")
 _ERROR_NAME = re.compile(r"^\w*[eE]rr(?:or)?s?\d?$")
@@ -76,7 +77,7 @@ def _speaks(body: list[Any], name: str) -> bool:
             return True
         if one[0] == "=" and any(mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
             return True
-        if one[0] == "e" and (render(one[1]).startswith("panic") or _answers(one[1])):
+        if one[0] == "e" and (render(one[1]).startswith("panic") or _answers(one[1]) or _keeps(one[1], name)):
             return True
     return False
 
@@ -95,6 +96,13 @@ def _answers(call: list[Any]) -> bool:
         return False
     name = render(call[1])
     return name == "http.Error" or ".AbortWith" in name or any(argument[0] == "i" and argument[1] in _RESPONSES for argument in call[2])
+
+
+def _keeps(call: list[Any], name: str) -> bool:
+    """Whether something takes the error down that is looked at later: `status.Failed(err)`, `errs.AddError(err)`."""
+    if call[0] != "c" or call[1][0] != "." or not any(mentions(argument, name) for argument in call[2]):
+        return False
+    return _TAKES.match(call[1][2]) is not None and not _logs(call)
 
 
 def _logs(value: list[Any]) -> bool:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
+_CONVERTS = re.compile(r"(?i)unstructured|destruct|^convert|^to(?:object|runtime)")
 _KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
 
 
@@ -181,6 +182,18 @@ class Kinds:
         raw.kind, raw.api, raw.polymorphic = self.kind_of(owner[3][0])
         return True
 
+    def converted(self, expr: list[Any], scope: Scope, depth: int = 0) -> Type:
+        """The type of what an unstructured object was made from: `toUnstructured(gadget)`, through variables."""
+        for value in [expr, *self.held(expr, scope)] if depth < 3 else ():
+            name = value[1][2] if value[0] == "c" and value[1][0] == "." else value[1][1] if value[0] == "c" and value[1][0] == "i" else ""
+            if not _CONVERTS.search(str(name)):
+                continue
+            for argument in value[2]:
+                kind = self.values.typeof(argument, scope)
+                if self.is_kind(kind):
+                    return kind
+        return None
+
     def wrapped(self, owner: Type) -> tuple[str, str, bool]:
         """The kind inside a struct of the project that stands for an object: its method `Gadget()` returns a `*Gadget`."""
         if owner is None or owner[0] != "n":
@@ -201,9 +214,9 @@ class Kinds:
                 if part[0] == "L":
                     for key, inner in part[2]:
                         if key == "Resource" and inner[0] == '"':
-                            return known.singular(inner[1].capitalize())
+                            return self.spoken.proper(known.singular(inner[1].capitalize()), scope)
                 if part[0] == "c" and render(part[1]).endswith("WithResource") and part[2] and part[2][0][0] == '"':
-                    return known.singular(part[2][0][1].capitalize())
+                    return self.spoken.proper(known.singular(part[2][0][1].capitalize()), scope)
         return ""
 
     def _package_values(self, expr: list[Any], scope: Scope) -> list[list[Any]]:

@@ -32,6 +32,10 @@ class KindsNamed:
         """The package of a kind that the file speaks of."""
         return self._kinds(scope.file).get(kind.lower(), ("", ""))[1]
 
+    def proper(self, kind: str, scope: Scope) -> str:
+        """A kind that was made of a resource's name, as the file spells it."""
+        return self._kinds(scope.file).get(kind.lower(), (kind, ""))[0]
+
     def of(self, expr: list[Any], scope: Scope) -> str:
         """The kind that an expression's name, or the function it came from, is named after."""
         while expr and expr[0] in ("&", "*"):
@@ -46,6 +50,8 @@ class KindsNamed:
             return spoken[name][0]
         var = scope.find(expr[1]) if expr[0] == "i" else None
         for value, position in var.values if var is not None else ():
+            if position == 0 and value and value[0] == "c" and value[1][0] == "." and value[1][2] == "DeepCopy" and value[1][1] != expr:
+                return self.of(value[1][1], scope)
             if position == 0 and value and value[0] == "c":
                 found = self._by_getter(value, spoken)
                 if found:

@@ -54,10 +54,8 @@ def is_status_function(name: str) -> bool:
 
 
 def is_object(kind: Type) -> bool:
-    """An object of a library for controllers, that knows its client."""
-    if kind is None or kind[0] != "n" or not str(kind[2]).endswith(("Object", "Resource")):
-        return False
-    return _LIBRARY.search(str(kind[1])) is not None
+    """An object of a library for controllers, or what stands for one there: it knows its client."""
+    return kind is not None and kind[0] == "n" and _LIBRARY.search(str(kind[1])) is not None
 
 
 def patch_type(arguments: list[Any]) -> int:

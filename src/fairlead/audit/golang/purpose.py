@@ -28,14 +28,14 @@ _STEP = re.compile(
 )
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set(?!up)|fail|record|register|report|close$|handle\w*(?:err|fail))")
-_OUTCOMES = {"error", "bool", "Result", "Duration"}
+_OUTCOMES = {"error", "bool", "Result", "Duration", "Status"}
 _LOOKS = re.compile(
     r"(?i)^(?:get|list|find|fetch|lookup|load|read|is|has|can|should|need|from|into|new|with|log|v|info|error|debug|inject|wrap|done|err|value|"
-    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|notify|emit|alert|publish|observe|record|track|measure)|event"
+    r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|store|cache|remember|enqueue|requeue|notify|emit|alert|publish|observe|record|track|measure)|event"
 )
 
 # A context, or a struct around one: `ctx`, `reqCtx`, `transCtx`.
-_CONTEXT = re.compile(r"(?i)^(?:todo|background)$|(?:ctx|context)$")
+_CONTEXT = re.compile(r"(?i)^(?!log)(?:todo|background|\w*(?:ctx|context))$")
 _DOES = re.compile(
     r"(?i)reconcile|sync|ensure|create|delete|remove|apply|upsert|update|patch|run|start|stop|exec|process|handle|provision|scale|evict|install|"
     r"upgrade|send|invoke|trigger|allocate|register|rotate|schedule|generate|sign|issue|perform|manage"

@@ -272,6 +272,10 @@ class Writes:
             if named:
                 raw.kind, raw.polymorphic = named, False
                 raw.api = self.kinds.spoken.package_of(named, scope)
+        if raw.polymorphic and not raw.kind:
+            made_from = self.kinds.converted(expr, scope)
+            if made_from is not None:
+                raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(made_from)
         raw.parameter = self._parameter(expr, scope)
         raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
         if raw.derived < 0:

@@ -147,7 +147,17 @@ class Walk:
             elif isinstance(target, ast.Tuple):
                 self._unpacked(target)
 
+    def _answer(self, value: ast.expr) -> ast.expr:
+        """What a request that was sent with `async_req=True` is asked for later: `thread.get(timeout)` gives what the request gives."""
+        plain = resolve(value, {})
+        if isinstance(plain, ast.Call) and isinstance(plain.func, ast.Attribute) and plain.func.attr in ("get", "result"):
+            sent = resolve(plain.func.value, self.names)
+            if isinstance(sent, ast.Call) and any(keyword.arg == "async_req" for keyword in sent.keywords):
+                return sent
+        return value
+
     def _name(self, name: str, value: ast.expr, one: ast.stmt) -> None:
+        value = self._answer(value)
         held = self.values.of(value, self.scope)
         if held is None and isinstance(one, ast.AnnAssign):
             held = self.values.of_annotation(one.annotation, self.scope)

@@ -24,7 +24,7 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read) counts as a read, and so does a helper that reads
+    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read, Latest, Current) counts as a read, and so does a helper that reads
     before it writes.
 """
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 CODE = "FL008"
 SEVERITY = "error"
-_READS = re.compile(r"(?i)\b\w*(?:get|fetch|refresh|reload|load|read|latest)\w*$")
+_READS = re.compile(r"(?i)\b\w*(?:get|fetch|refresh|reload|load|read|latest|current)\w*$")
 
 
 def check(facts: Facts, policy: str) -> list[Finding]:
