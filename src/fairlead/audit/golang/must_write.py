@@ -76,6 +76,9 @@ class Paths:
         for name, value in zip(names, values, strict=False):
             if value[0] == "F" and self._closure(value[1]):
                 self.closures.add(name)
+            if len(names) == 1 and self._is_given(value):
+                # `items := given.Items()`
+                self.given.add(name)
         return not any(value[0] != "F" and self.writing(value) for value in values)
 
     def _if(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
@@ -109,8 +112,8 @@ class Paths:
         return falls or not wrote, leaves
 
     def _is_given(self, expr: list[Any]) -> bool:
-        text = render(expr)
-        return "(" not in text and text.split(".")[0].split("[")[0] in self.given
+        text = render(expr).replace("()", "")
+        return "(" not in text and text.split(".")[0].split("[")[0] in self.given and (expr[0] != "c" or expr[1][0] == ".")
 
     def _switch(self, one: list[Any], rest: list[Any]) -> tuple[bool, bool]:
         if (one[1] and not self.statement(one[1], [])[0]) or (one[2] and self.writing(one[2])):

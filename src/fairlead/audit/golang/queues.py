@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.writes import Writes
 
 _HANDED = {"ReconcileKind", "FinalizeKind", "ObserveKind", "Reconcile"}
-_HANDLES = re.compile(r"(?i)^\w*(?:reconcile|sync|process|handle|work)\w*$")
+_HANDLES = re.compile(r"(?i)^\w*(?:reconcile|sync|process|handle|work|execute)\w*$")
 _READS = re.compile(r"^(?:[gG]et|[fF]etch|[lL]oad|[lL]ookup|[fF]ind)")
 _KEY_TYPES = {"NamespacedName", "Request", "ObjectName", "ObjectKey", "Key"}
 

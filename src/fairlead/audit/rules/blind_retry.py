@@ -24,8 +24,8 @@ Use instead
 Fix safety
     No automatic fix.
 Known limits
-    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read, Latest, Current) counts as a read, and so does a helper that reads
-    before it writes.
+    A call in the retry whose name speaks of reading (Get, Fetch, Refresh, Load, Read, Latest, Current) counts as a read, and so does a
+    helper that reads before it writes.
 """
 
 from __future__ import annotations

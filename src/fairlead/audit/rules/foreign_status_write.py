@@ -44,7 +44,10 @@ def check(facts: Facts, policy: str) -> list[Finding]:
         group.sort(key=lambda site: site.inner)
         groups.setdefault((who(group[0]), group[0].kind), []).extend(group)
     for (writer, kind), sites in groups.items():
-        owners = sorted(name for name, controller in facts.controllers.items() if kind in controller.own and name != writer)
+        owners = [name for name, controller in facts.controllers.items() if kind in controller.own and name != writer]
+        # Of several, who writes its status and is named after it.
+        writing = facts.writers(kind)
+        owners.sort(key=lambda name: (name not in writing, not name.lower().startswith(kind.lower()), name))
         owner = owners[0] if owners else "its own controller"
         message = (
             f"{writer} writes the status of {what(sites[0])}, which {owner} owns: when {owner} writes what it read before "
