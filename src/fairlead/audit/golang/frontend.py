@@ -13,6 +13,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang import known, outside, rest
+from fairlead.audit.golang.bases import Bases
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.must_write import Paths
@@ -29,7 +30,6 @@ from fairlead.audit.model import Facts, Function, Site, Skipped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairlead.audit.golang.patches import Patch
     from fairlead.audit.golang.project import Func, GoFile, Project
     from fairlead.audit.golang.scopes import Scope
 
@@ -91,7 +91,6 @@ class GoFrontend:
         self.by_method: dict[str, list[Wrapper]] = {}
         self._callers: dict[str, list[Func]] | None = None
         self._purposes: dict[int, tuple[Walk, bool]] = {}
-        self._asked: dict[tuple[str, int], list[Patch]] = {}
 
     def run(self) -> Facts:
         self._generated_writers()
@@ -101,7 +100,10 @@ class GoFrontend:
             if called & _INTERESTING or called & _SETUP or any(outside.may_write(name, func.file) for name in called):
                 self._walk(func)
         self._wrap()
-        self._resolve_patches()
+        bases = Bases(self.writes, self._functions_by_call)
+        for func, walk in list(self.walks.values()):
+            for site in walk.found.values():
+                bases.settle(func, site, self.raws[id(site)])
         for _, walk in self.walks.values():
             for site in walk.found.values():
                 fill(site, walk)
@@ -299,7 +301,7 @@ class GoFrontend:
         if not self._held_by(wrapper.func, inner):
             raw.subject = render(call[1]) + "()"
         raw.kind, raw.api, raw.polymorphic = inner.kind, inner.api, inner.polymorphic
-        raw.derived = self.writes.derived(receiver, scope)
+        raw.derived = self.writes.origins.derived(receiver, scope)
         return raw
 
     # -- wrappers ------------------------------------------------------------------------------------------------
@@ -440,15 +442,7 @@ class GoFrontend:
             if named:
                 self.project.facts(file, True)
 
-    # -- patches that come from callers and fields -----------------------------------------------------------------
-
-    def _resolve_patches(self) -> None:
-        for func, walk in list(self.walks.values()):
-            for site in walk.found.values():
-                raw = self.raws[id(site)]
-                if raw.verb == "merge-patch" and str(site.verb) == "merge-patch":
-                    found = self._settled(func, raw.patches)
-                    self._apply_patches(site, raw, found)
+    # -- what is known at the end ----------------------------------------------------------------------------------
 
     def _refresh_helpers(self) -> None:
         """Calls of a wrapper say what the wrapper does, now that its patches are known; writes inside a wrapper that has callers are
@@ -474,40 +468,9 @@ class GoFrontend:
             for site in current:
                 raw = self.raws.get(id(site))
                 position = self.wrappers[key].position
-                site.inner = raw is not None and (position in (raw.parameter, raw.derived) if position >= 0 else self._held_by(func, site))
-
-    def _settled(self, func: Func, patches: list[Patch], depth: int = 0) -> list[Patch]:
-        out: list[Patch] = []
-        for patch in patches:
-            if patch.parameter >= 0:
-                out.extend(self._from_callers(func, patch.parameter, depth))
-            elif patch.field:
-                out.extend(self._settled(func, self.writes.patches.field_patches(patch.field), depth + 1) if depth < 4 else [])
-            else:
-                out.append(patch)
-        return out
-
-    def _from_callers(self, func: Func, position: int, depth: int) -> list[Patch]:
-        key = (func.key, position)
-        if key in self._asked or depth > 3:
-            return self._asked.get(key, [])
-        self._asked[key] = []
-        out: list[Patch] = []
-        for caller in self._functions_by_call(func.name):
-            held: list[Patch] = []
-
-            def look(walk: Walk, call: list[Any], scope: Scope, held: list[Patch] = held) -> None:
-                name = call[1][2] if call[1][0] == "." else call[1][1] if call[1][0] == "i" else ""
-                if name == func.name and position < len(call[2]):
-                    callee = self.values.callee(call, scope)
-                    if callee is None or callee.key == func.key:
-                        held.extend(self.writes.patches.patches(call[2][position], scope))
-
-            if follow(self.values, caller, look) is None:
-                continue
-            out.extend(self._settled(caller, held, depth + 1))
-        self._asked[key] = out
-        return out
+                site.inner = raw is not None and (
+                    position in (raw.parameter, raw.derived) if position >= 0 else raw.held or self._held_by(func, site)
+                )
 
     def _functions_by_call(self, name: str) -> list[Func]:
         if self._callers is None:
@@ -517,25 +480,6 @@ class GoFrontend:
                     for called in func.ir[9]:
                         self._callers.setdefault(called, []).append(func)
         return self._callers.get(name, [])
-
-    def _apply_patches(self, site: Site, raw: Raw, patches: list[Patch]) -> None:
-        if not patches:
-            site.notes = (*site.notes, "base not seen")
-            return
-        verbs = {patch.verb for patch in patches if patch.verb}
-        order = ["merge-patch", "merge-patch-locked", "json-patch", "ssa"]
-        chosen = next((verb for verb in order if verb in verbs), "merge-patch")
-        site.verb = chosen
-        if len(verbs) > 1:
-            site.notes = (*site.notes, "mixed bases: " + ", ".join(sorted(verbs)))
-        based = next((patch for patch in patches if patch.verb == chosen and patch.base), None)
-        if based is not None:
-            site.base = based.base
-            site.base_of = based.subject
-            if based.same and based.source.startswith("client.M") and based.subject == site.subject:
-                site.notes = (*site.notes, "base is the object itself")
-        if any(patch.source.endswith("StrategicMergeFrom") for patch in patches):
-            site.notes = (*site.notes, "strategic")
 
     # -- results -------------------------------------------------------------------------------------------------
 

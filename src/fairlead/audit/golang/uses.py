@@ -32,7 +32,7 @@ class Uses:
 
     def enter(self, one: list[Any], following: list[Any]) -> None:
         """A statement is walked, with what comes after it in its block. Plain calls, no context: there are many statements."""
-        self.note(one, following[0] if following else None)
+        self.note(one, following)
         self._rest.append(following)
         begun, check = (one[1], one) if one[0] == "if" else (one, following[0] if following else [])
         checked = begun and begun[0] == "=" and check and check[0] == "if"
@@ -58,7 +58,7 @@ class Uses:
         yield
         self.results, self.endless = kept
 
-    def note(self, one: list[Any], following: list[Any] | None) -> None:
+    def note(self, one: list[Any], rest: list[Any]) -> None:
         match one[0]:
             case "e" | "d" | "g":
                 if one[1][0] == "c":
@@ -71,10 +71,11 @@ class Uses:
             case "=":
                 for value in one[2]:
                     if value[0] == "c":
-                        self._of[id(value)] = self._assigned(one, following)
+                        self._of[id(value)] = self._assigned(one, rest)
 
-    def _assigned(self, one: list[Any], following: list[Any] | None) -> str:
+    def _assigned(self, one: list[Any], rest: list[Any]) -> str:
         name = render(one[1][-1]) if one[1] else ""
+        following: list[Any] | None = rest[0] if rest else None
         if name == "_":
             return "ignored"
         if following is None and one[3] == "=":
@@ -88,6 +89,10 @@ class Uses:
             # Looked at later; or a value that says what became of it, or whether to go on.
             return "used"
         use = error_use(following, name)
+        if use == "logged" and len(rest) > 1 and _looks(rest[1], name):
+            # A word about one sort of error, then the error itself.
+            following = rest[1]
+            use = error_use(following, name)
         if use == "swallowed" and self._told_otherwise(following[3], name):
             return "used"
         if use == "logged" and one[3] == "=" and any(result[0] == name for result in self.results):
@@ -105,3 +110,8 @@ class Uses:
             if one[0] == "r" and one[1] and not errors:
                 return True
         return False
+
+
+def _looks(one: list[Any], name: str) -> bool:
+    """An `if` that looks at an error that it does not make."""
+    return bool(one) and one[0] == "if" and not one[1] and mentions(one[2], name) and is_error(one[2], name)

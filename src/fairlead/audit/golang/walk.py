@@ -218,7 +218,7 @@ class Walk:
     def _if(self, one: list[Any], scope: Scope) -> None:
         inside = Scope(self.func, scope, scope.tparams)
         if one[1]:
-            self.uses.note(one[1], ["if", None, *one[2:]])
+            self.uses.note(one[1], [["if", None, *one[2:]]])
             self.statement(one[1], inside)
         condition = render(one[2])
         self.expression(one[2], inside)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.elsewhere import Elsewhere
 from fairlead.audit.golang.kinds import Kinds
+from fairlead.audit.golang.origins import Origins
 from fairlead.audit.golang.patches import Patch, Patches
 from fairlead.audit.golang.raw import CONTEXT, Raw
 from fairlead.audit.golang.trees import parts, render
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 
 _CLIENT_NAME = re.compile(r"(?:^|\.)(?:\w*[cC]lient|c|cl|cli|kc|k8s|kube|\w*[wW]riter)(?:\(\))?$")
 _VERSION_CALL = re.compile(r"V\d+(?:(?:alpha|beta)\d+)?$")
-_FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 _GENERIC = {"Update": ("spec", "update"), "UpdateStatus": ("status", "update"), "Create": ("create", "create")}
 _STATUS_PATH = re.compile(r"(?:^|[ \"'`])/status(?:/|\b)|\"status\"\s*:")
 _OTHER_PATH = re.compile(r"(?:^|[ \"'`])/(?:spec|metadata)(?:/|\b)(?!/resourceVersion|/uid|/generation)|\"spec\"\s*:")
@@ -41,6 +41,7 @@ class Writes:
         self.types = values.types
         self.kinds = Kinds(values)
         self.patches = Patches(values)
+        self.origins = Origins(values)
         self.elsewhere = Elsewhere(self)
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
@@ -69,7 +70,7 @@ class Writes:
         if how == "helper" and name == "Patch" and len(arguments) >= 2:
             raw = Raw("status", "helper", helper="patch helper")
             self.describe(arguments[1], scope, raw)
-            raw.lent = self._parameter(function[1], scope) >= 0
+            raw.lent = self.origins.parameter(function[1], scope) >= 0
             return raw
         return self.elsewhere.classify(call, scope) if outside.may_write(name, scope.file) else None
 
@@ -276,89 +277,12 @@ class Writes:
             made_from = self.kinds.converted(expr, scope)
             if made_from is not None:
                 raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(made_from)
-        raw.parameter = self._parameter(expr, scope)
-        raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(expr, scope)
+        raw.parameter = self.origins.parameter(expr, scope)
+        raw.derived = raw.parameter if raw.parameter >= 0 else self.origins.derived(expr, scope)
         if raw.derived < 0:
-            raw.derived = self.derived(expr, scope, names=True)
+            raw.derived = self.origins.derived(expr, scope, names=True)
         if raw.derived < 0:
-            raw.held = self._from_receiver(expr, scope)
-
-    def derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
-        """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
-        if depth > 4 or not expr:
-            return -1
-        for part in parts(expr):
-            if part[0] != "i":
-                continue
-            var = scope.find(part[1])
-            if var is None or (var.type is None and CONTEXT.search(part[1])):
-                continue
-            if var.parameter >= 0:
-                if _could_be_object(var.type) or (names and _is_name(var.type)):
-                    return var.parameter
-                continue
-            for value in [*(value for value, _ in var.values), *var.filled, *var.given]:
-                found = self.derived(value, var.home(scope), depth + 1, names) if value is not expr else -1
-                if found >= 0:
-                    return found
-        return -1
-
-    def _from_receiver(self, expr: list[Any], scope: Scope, depth: int = 0) -> bool:
-        """Whether the written object is a copy of what the receiver holds, what a method of the receiver finds without being told more
-        than a context, or what is found by a name that the receiver holds: `engine.getRuntime()`, `find(client, engine.name)`."""
-        while expr and expr[0] in ("&", "*", "a"):
-            expr = expr[1]
-        receiver = scope.func.ir[1]
-        if depth > 4 or not expr or not receiver:
-            return False
-        if expr[0] == "i":
-            var = scope.find(expr[1])
-            if var is None or var.parameter >= 0 or var.ranged:
-                return False
-            made = [value for value, position in var.values if position == 0]
-            if made and all(self._from_receiver(value, var.home(scope), depth + 1) for value in made):
-                return True
-            return any(self._names_of_receiver(value, receiver, scope) for value in var.filled)
-        if expr[0] != "c" or expr[1][0] not in (".", "i"):
-            return False
-        if expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
-            copied = expr[1][1]
-            return _rooted(copied, receiver) if copied[0] == "." else self._from_receiver(copied, scope, depth + 1)
-        told = [one for one in expr[2] if not CONTEXT.search(render(one))]
-        if expr[1][0] == "." and expr[1][1] == ["i", receiver] and not told:
-            return self.values.callee(expr, scope) is not None
-        return any(self._names_of_receiver(one, receiver, scope) for one in told)
-
-    def _names_of_receiver(self, expr: list[Any], receiver: str, scope: Scope) -> bool:
-        """A name or a namespace and a name that the receiver holds."""
-        return any(part[0] == "." and _rooted(part, receiver) and _is_name(self.values.typeof(part, scope)) for part in parts(expr))
-
-    def _parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
-        """The parameter that the written object is, or is a copy of."""
-        while expr and expr[0] in ("&", "*", "a"):
-            expr = expr[1]
-        if depth > 4 or not expr:
-            return -1
-        if expr[0] == "i":
-            var = scope.find(expr[1])
-            if var is None:
-                return -1
-            if var.parameter >= 0:
-                return var.parameter
-            for beside in var.given if not var.values else ():
-                # A closure's own parameter of the very type of what stands beside the closure is most likely that.
-                other = scope.find(beside[1]) if beside[0] == "i" else None
-                if other is not None and other.parameter >= 0 and var.type is not None and other.type == var.type:
-                    return other.parameter
-            for value, position in var.values:
-                found = self._parameter(value, var.home(scope), depth + 1) if position == 0 or (value and value[0] == "a") else -1
-                if found >= 0:
-                    return found
-        if expr[0] == "c" and expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
-            return self._parameter(expr[1][1], scope, depth + 1)
-        if expr[0] == "c" and expr[1][0] == "T" and expr[2]:
-            return self._parameter(expr[2][0], scope, depth + 1)
-        return -1
+            raw.held = self.origins.of_receiver(expr, scope)
 
     # -- client-go -----------------------------------------------------------------------------------------------
 
@@ -443,14 +367,14 @@ class Writes:
         ]
         if "Type" not in kind:
             # The type of the patch comes in as a parameter: callers know.
-            position = self._parameter(arguments[2], scope)
+            position = self.origins.parameter(arguments[2], scope)
             raw.patches = [Patch(parameter=position)] if position >= 0 else raw.patches
         raw.versioned = verb == "merge-patch-locked"
         named = arguments[1]
         while named and named[0] in (".", "c"):
             named = named[1]
-        raw.parameter = self._parameter(named, scope)
-        raw.derived = raw.parameter if raw.parameter >= 0 else self.derived(named, scope, names=True)
+        raw.parameter = self.origins.parameter(named, scope)
+        raw.derived = raw.parameter if raw.parameter >= 0 else self.origins.derived(named, scope, names=True)
         named_type = self.values.typeof(named, scope) if named and named[0] == "i" else None
         if named_type is not None and self.kinds.is_object(named_type):
             raw.kind, raw.api, raw.polymorphic = self.kinds.kind_of(named_type)
@@ -531,7 +455,7 @@ class Writes:
             raw.polymorphic = not raw.kind
         for name in sent.steps.get("Name", [])[:1] if raw.derived < 0 else ():
             raw.subject = raw.subject or render(name)
-            raw.derived = self.derived(name, scope, names=True)
+            raw.derived = self.origins.derived(name, scope, names=True)
         return raw
 
     # -- functions of known packages -----------------------------------------------------------------------------
@@ -559,33 +483,9 @@ class Writes:
         return None
 
 
-def _rooted(expr: list[Any], name: str) -> bool:
-    """A member of a variable, however deep."""
-    while expr and expr[0] == ".":
-        expr = expr[1]
-    return bool(expr) and expr[0] == "i" and expr[1] == name
-
-
 def _is_options(kind: Type) -> bool:
     """The options of a request: `metav1.UpdateOptions{}`."""
     return kind is not None and kind[0] == "n" and str(kind[1]).endswith("apis/meta/v1") and str(kind[2]).endswith("Options")
-
-
-def _could_be_object(kind: Type) -> bool:
-    """Not a context, a client, a name or a flag."""
-    if kind is None:
-        return True
-    if kind[0] == "f":
-        # What a function that is handed in makes.
-        return any(made is not None and made[0] in ("n", "tp") and _could_be_object(made) for made in kind[2])
-    return kind[0] in ("s", "m", "tp", "I", "S") or (
-        kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request")
-    )
-
-
-def _is_name(kind: Type) -> bool:
-    """What an object is found by: a text, or a namespace and a name."""
-    return kind == ("b", "string") or (kind is not None and kind[0] == "n" and kind[2] in _FOUND_BY)
 
 
 def _patched_part(texts: list[str]) -> str:

@@ -1,0 +1,128 @@
+"""Where a written object comes from: which parameter it is, is made from or is found by; or what the receiver holds.
+
+Called by `writes` for the object of a write: a function whose callers know the object is one whose calls are writes too. Values are
+followed back through variables, copies and calls, a few steps far.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang import known
+from fairlead.audit.golang.raw import CONTEXT
+from fairlead.audit.golang.trees import parts, render
+
+if TYPE_CHECKING:
+    from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.types import Type
+    from fairlead.audit.golang.values import Values
+
+_FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
+
+
+class Origins:
+    """Origins of objects over one project."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+
+    def derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
+        """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
+        if depth > 4 or not expr:
+            return -1
+        for part in parts(expr):
+            if part[0] != "i":
+                continue
+            var = scope.find(part[1])
+            if var is None or (var.type is None and CONTEXT.search(part[1])):
+                continue
+            if var.parameter >= 0:
+                if _could_be_object(var.type) or (names and _is_name(var.type)):
+                    return var.parameter
+                continue
+            for value in [*(value for value, _ in var.values), *var.filled, *var.given]:
+                found = self.derived(value, var.home(scope), depth + 1, names) if value is not expr else -1
+                if found >= 0:
+                    return found
+        return -1
+
+    def of_receiver(self, expr: list[Any], scope: Scope, depth: int = 0) -> bool:
+        """Whether the written object is a copy of what the receiver holds, what a method of the receiver finds without being told more
+        than a context, or what is found by a name that the receiver holds: `engine.getRuntime()`, `find(client, engine.name)`."""
+        while expr and expr[0] in ("&", "*", "a"):
+            expr = expr[1]
+        receiver = scope.func.ir[1]
+        if depth > 4 or not expr or not receiver:
+            return False
+        if expr[0] == "i":
+            var = scope.find(expr[1])
+            if var is None or var.parameter >= 0 or var.ranged:
+                return False
+            made = [value for value, position in var.values if position == 0]
+            if made and all(self.of_receiver(value, var.home(scope), depth + 1) for value in made):
+                return True
+            return any(self._names_of_receiver(value, receiver, scope) for value in var.filled)
+        if expr[0] != "c" or expr[1][0] not in (".", "i"):
+            return False
+        if expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
+            copied = expr[1][1]
+            return _rooted(copied, receiver) if copied[0] == "." else self.of_receiver(copied, scope, depth + 1)
+        told = [one for one in expr[2] if not CONTEXT.search(render(one))]
+        if expr[1][0] == "." and expr[1][1] == ["i", receiver] and not told:
+            return self.values.callee(expr, scope) is not None
+        return any(self._names_of_receiver(one, receiver, scope) for one in told)
+
+    def _names_of_receiver(self, expr: list[Any], receiver: str, scope: Scope) -> bool:
+        """A name or a namespace and a name that the receiver holds."""
+        return any(part[0] == "." and _rooted(part, receiver) and _is_name(self.values.typeof(part, scope)) for part in parts(expr))
+
+    def parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
+        """The parameter that the written object is, or is a copy of."""
+        while expr and expr[0] in ("&", "*", "a"):
+            expr = expr[1]
+        if depth > 4 or not expr:
+            return -1
+        if expr[0] == "i":
+            var = scope.find(expr[1])
+            if var is None:
+                return -1
+            if var.parameter >= 0:
+                return var.parameter
+            for beside in var.given if not var.values else ():
+                # A closure's own parameter of the very type of what stands beside the closure is most likely that.
+                other = scope.find(beside[1]) if beside[0] == "i" else None
+                if other is not None and other.parameter >= 0 and var.type is not None and other.type == var.type:
+                    return other.parameter
+            for value, position in var.values:
+                found = self.parameter(value, var.home(scope), depth + 1) if position == 0 or (value and value[0] == "a") else -1
+                if found >= 0:
+                    return found
+        if expr[0] == "c" and expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
+            return self.parameter(expr[1][1], scope, depth + 1)
+        if expr[0] == "c" and expr[1][0] == "T" and expr[2]:
+            return self.parameter(expr[2][0], scope, depth + 1)
+        return -1
+
+
+def _rooted(expr: list[Any], name: str) -> bool:
+    """A member of a variable, however deep."""
+    while expr and expr[0] == ".":
+        expr = expr[1]
+    return bool(expr) and expr[0] == "i" and expr[1] == name
+
+
+def _could_be_object(kind: Type) -> bool:
+    """Not a context, a client, a name or a flag."""
+    if kind is None:
+        return True
+    if kind[0] == "f":
+        # What a function that is handed in makes.
+        return any(made is not None and made[0] in ("n", "tp") and _could_be_object(made) for made in kind[2])
+    return kind[0] in ("s", "m", "tp", "I", "S") or (
+        kind[0] == "n" and not known.role(kind) and kind[2] not in ("Context", "NamespacedName", "ObjectKey", "Logger", "Request")
+    )
+
+
+def _is_name(kind: Type) -> bool:
+    """What an object is found by: a text, or a namespace and a name."""
+    return kind == ("b", "string") or (kind is not None and kind[0] == "n" and kind[2] in _FOUND_BY)
