@@ -19,7 +19,7 @@ from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.must_write import Paths
 from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_short
 from fairlead.audit.golang.raw import Raw
-from fairlead.audit.golang.touched import fill
+from fairlead.audit.golang.touched import fill, sets_status
 from fairlead.audit.golang.trees import render, type_name
 from fairlead.audit.golang.types import Types
 from fairlead.audit.golang.values import Values
@@ -56,10 +56,11 @@ _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControl
 class Wrapper:
     """A function that writes what it is given: the position of the object, and what it does with it."""
 
-    __slots__ = ("func", "position", "sites")
+    __slots__ = ("apart", "func", "position", "sites")
 
-    def __init__(self, func: Func, position: int, sites: list[Site]) -> None:
+    def __init__(self, func: Func, position: int, sites: list[Site], apart: bool = False) -> None:
         self.func = func
+        self.apart = apart
         self.position = position
         self.sites = sites
 
@@ -265,6 +266,9 @@ class GoFrontend:
         if wrapper.position < 0:
             return self._held_raw(wrapper, call, raw, scope)
         self.writes.describe(call[2][wrapper.position], scope, raw)
+        if wrapper.apart and any(argument[0] == "F" and sets_status(argument[1][6]) for argument in call[2]):
+            # What it is to change is the status.
+            raw.target, raw.settled = "status", True
         inner = wrapper.chief
         chief = self.raws.get(id(inner))
         if chief is not None and 0 <= chief.subresource < len(call[2]):
@@ -352,9 +356,10 @@ class GoFrontend:
                 if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
-                sites = self._told_apart(func, sites)
+                main = self._told_apart(func, sites)
+                apart, sites = len(main) < len(sites), main
                 if func.key not in self.wrappers:
-                    wrapper = Wrapper(func, position, sites)
+                    wrapper = Wrapper(func, position, sites, apart)
                     self.wrappers[func.key] = wrapper
                     self.by_method.setdefault(func.name, []).append(wrapper)
                     made.append(wrapper)
@@ -386,7 +391,10 @@ class GoFrontend:
         if raw.parameter < 0 and site.target == "status" and _BUILDER.search(func.receiver) and self._held_by(func, site):
             # A builder: `UpdateStatus(gadget).With(...).Run(ctx)`.
             return True
-        if _RUNS.match(func.name) or any(result[1] and result[1][0] == "f" for result in func.ir[5]):
+        if _RUNS.match(func.name):
+            return False
+        if any(result[1] and result[1][0] == "f" for result in func.ir[5]) and not _ABOUT_STATUS.search(func.name):
+            # It makes the function that writes later; one that is named after the status is handed to a retry at once.
             return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
             return True

@@ -7,11 +7,23 @@ metadata or spec.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+
+from fairlead.audit.golang.trees import flat, parts
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.walk import Walk
     from fairlead.audit.model import Site
+
+
+def sets_status(body: list[Any]) -> bool:
+    """Whether statements assign to a status, or hand a pointer into one to what does."""
+    for one in flat(body):
+        changed = one[1] if one[0] == "=" else []
+        handed = [argument for argument in one[1][2] if argument[0] == "&"] if one[0] == "e" and one[1][0] == "c" else []
+        if any(part[0] == "." and part[2] == "Status" for expr in (*changed, *handed) for part in parts(expr)):
+            return True
+    return False
 
 
 def fill(site: Site, walk: Walk) -> None:
