@@ -15,15 +15,17 @@ from typing import TYPE_CHECKING, Any
 from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.bases import Bases
 from fairlead.audit.golang.controllers import Controllers
+from fairlead.audit.golang.dispatch import Dispatch
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.must_write import Paths
-from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_short
+from fairlead.audit.golang.purpose import has_few_statements, is_for_writing
 from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill, sets_status
 from fairlead.audit.golang.trees import render, type_name
 from fairlead.audit.golang.types import Types
 from fairlead.audit.golang.values import Values
 from fairlead.audit.golang.walk import Walk, follow
+from fairlead.audit.golang.wrapper import WRITER_NAME, Wrapper
 from fairlead.audit.golang.writes import Writes
 from fairlead.audit.model import Facts, Function, Site, Skipped
 
@@ -33,17 +35,16 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func, GoFile, Project
     from fairlead.audit.golang.scopes import Scope
 
-_WRITER_NAME = re.compile(
-    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
-)
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)$")
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
-_FINDS = re.compile(r"(?i)^(?:bulk|batch)?(?:update|patch|write|persist|report|publish|refresh)\w*status")
+_FINDS = re.compile(
+    r"(?i)^(?:bulk|batch)?(?:(?:update|patch|write|persist|report|publish|refresh)\w*status|"
+    r"(?:set|mark|save|store|update|patch)\w*(?:status|condition|phase)(?:es|s)?$)"
+)
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
-_STAND_IN_NAME = re.compile(r"(?i)^(?:fake|mock|stub)|(?:fake|mock|stub)$")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
 # Imports stand at the beginning of a file.
@@ -51,29 +52,6 @@ _IMPORTS_END = 16_000
 # Helpers that call helpers: more than anybody reads through.
 _LEVELS = 15
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
-
-
-class Wrapper:
-    """A function that writes what it is given: the position of the object, and what it does with it."""
-
-    __slots__ = ("apart", "func", "position", "sites")
-
-    def __init__(self, func: Func, position: int, sites: list[Site], apart: bool = False) -> None:
-        self.func = func
-        self.apart = apart
-        self.position = position
-        self.sites = sites
-
-    @property
-    def speaks(self) -> bool:
-        """Its name or its shortness says that it writes. What is for writing by its purpose says nothing of others that have its name."""
-        return bool(_WRITER_NAME.search(self.func.name)) or is_short(self.func) or self.chief.polymorphic or self.position < 0
-
-    @property
-    def chief(self) -> Site:
-        """The write that counts for its callers: of status, where there is one, and not where something failed; the least safe one."""
-        order = {"update": 0, "merge-patch": 1, "ssa": 2, "json-patch": 3, "merge-patch-locked": 4, "helper": 5, "create": 6, "delete": 7}
-        return min(self.sites, key=lambda site: (site.target != "status", site.failing, order.get(str(site.way), 9)))
 
 
 class GoFrontend:
@@ -86,6 +64,7 @@ class GoFrontend:
         self.values = Values(self.types)
         self.writes = Writes(self.values)
         self.controllers = Controllers(self.values, self.writes)
+        self.dispatch = Dispatch(self.types)
         self.walks: dict[int, tuple[Func, Walk]] = {}
         self.raws: dict[int, Raw] = {}
         self.wrappers: dict[str, Wrapper] = {}
@@ -237,27 +216,7 @@ class GoFrontend:
             return [wrapper for wrapper in self.by_method[name] if wrapper.func.name != name]
         if member is None or member[0] != "abstract":
             return []
-        wanted = self.types.interface_methods(owner)
-        fitting = [
-            wrapper
-            for wrapper in self.by_method[name]
-            if wrapper.func.receiver and self.types.implements(wrapper.func.file.package, wrapper.func.receiver, wanted)
-        ]
-        return fitting if self._mostly_write(fitting, name, wanted) else []
-
-    def _mostly_write(self, fitting: list[Wrapper], name: str, wanted: set[str]) -> bool:
-        """An interface is an updater when most of what implements it writes, in the packages of those that do; all of it, where no name
-        says so."""
-        packages = {wrapper.func.file.package for wrapper in fitting}
-        implementing = 0
-        for path in packages:
-            package = self.project.scanned(path)
-            if package is not None:
-                implementing += sum(
-                    name in methods and not _STAND_IN_NAME.search(receiver) and self.types.implements(path, receiver, wanted)
-                    for receiver, methods in package.methods.items()
-                )
-        return len(fitting) * (2 if all(wrapper.speaks for wrapper in fitting) else 1) >= implementing
+        return self.dispatch.writing(self.by_method[name], name, owner, member[1][0])
 
     def _helper_raw(self, wrapper: Wrapper, call: list[Any], scope: Scope) -> Raw | None:
         if wrapper.position >= len(call[2]):
@@ -324,7 +283,7 @@ class GoFrontend:
             fresh = self._new_wrappers()
 
     def _fields_with(self, fresh: list[Wrapper]) -> set[str]:
-        """Names of struct fields and variables that hold one of these functions: `c.updateHandler = c.updateStatus`."""
+        """Names of struct fields and variables that hold one of these functions: `c.updateHandler = c.updateStatus`, `f := fail`."""
         by_package: dict[str, list[Wrapper]] = {}
         for wrapper in fresh:
             by_package.setdefault(wrapper.func.file.package, []).append(wrapper)
@@ -335,7 +294,7 @@ class GoFrontend:
                 # A name that ends a line is no call; looking for that first spares the pattern nearly everywhere.
                 if name + b"\n" not in file.source and name + b",\n" not in file.source:
                     continue
-                for held in re.findall(rb"(\w+)(?:\s*=|:)\s+(?:\w+\.)*" + name + rb",?\n", file.source):
+                for held in re.findall(rb"(\w+)\s*(?::?=|:)\s+(?:\w+\.)*" + name + rb",?\n", file.source):
                     if held != name:
                         self.by_method.setdefault(held.decode(), []).append(wrapper)
                         out.add(held.decode())
@@ -402,7 +361,7 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        if _WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
+        if WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
             return True
         return self._is_for_writing(func)
 

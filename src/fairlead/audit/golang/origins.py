@@ -13,6 +13,8 @@ from fairlead.audit.golang.raw import CONTEXT
 from fairlead.audit.golang.trees import parts, render
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
     from fairlead.audit.golang.values import Values
@@ -23,8 +25,9 @@ _FOUND_BY = {"NamespacedName", "ObjectKey", "Request", "ObjectName", "Key"}
 class Origins:
     """Origins of objects over one project."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, is_object: Callable[[Type], bool]) -> None:
         self.values = values
+        self.is_object = is_object
 
     def derived(self, expr: list[Any], scope: Scope, depth: int = 0, names: bool = False) -> int:
         """The parameter that the written object is made from, however: a field of it, an element, the result of a call with it."""
@@ -47,8 +50,9 @@ class Origins:
         return -1
 
     def of_receiver(self, expr: list[Any], scope: Scope, depth: int = 0) -> bool:
-        """Whether the written object is a copy of what the receiver holds, what a method of the receiver finds without being told more
-        than a context, or what is found by a name that the receiver holds: `engine.getRuntime()`, `find(client, engine.name)`."""
+        """Whether the written object is the receiver's: held by it, a copy of that, what a method finds that is told nothing but a context,
+        or what is found or built by a name that the receiver holds: `engine.scope.Gadget()`, `find(client, engine.name)`. What a
+        context carries counts too: whoever gives the context knows."""
         while expr and expr[0] in ("&", "*", "a"):
             expr = expr[1]
         receiver = scope.func.ir[1]
@@ -61,20 +65,34 @@ class Origins:
             made = [value for value, position in var.values if position == 0]
             if made and all(self.of_receiver(value, var.home(scope), depth + 1) for value in made):
                 return True
-            return any(self._names_of_receiver(value, receiver, scope) for value in var.filled)
+            return any(self._told_by_receiver(value, receiver, scope) for value in var.filled)
+        if expr[0] == "." and depth:
+            # `gadget := scope.Gadget`
+            return _rooted(expr, receiver)
+        if expr[0] == "L":
+            return any(self._told_by_receiver(value, receiver, scope) for _, value in expr[2])
         if expr[0] != "c" or expr[1][0] not in (".", "i"):
             return False
         if expr[1][0] == "." and expr[1][2] in ("DeepCopy", "DeepCopyObject"):
             copied = expr[1][1]
             return _rooted(copied, receiver) if copied[0] == "." else self.of_receiver(copied, scope, depth + 1)
         told = [one for one in expr[2] if not CONTEXT.search(render(one))]
-        if expr[1][0] == "." and expr[1][1] == ["i", receiver] and not told:
-            return self.values.callee(expr, scope) is not None
-        return any(self._names_of_receiver(one, receiver, scope) for one in told)
+        if not told and self.values.callee(expr, scope) is not None:
+            return bool(expr[2]) or (expr[1][0] == "." and _rooted(expr[1][1], receiver))
+        return any(self._told_by_receiver(one, receiver, scope) for one in told)
 
-    def _names_of_receiver(self, expr: list[Any], receiver: str, scope: Scope) -> bool:
-        """A name or a namespace and a name that the receiver holds."""
-        return any(part[0] == "." and _rooted(part, receiver) and _is_name(self.values.typeof(part, scope)) for part in parts(expr))
+    def _told_by_receiver(self, expr: list[Any], receiver: str, scope: Scope, depth: int = 0) -> bool:
+        """A name that the receiver holds, a namespace and a name, or the object that has them."""
+        for part in parts(expr):
+            if part[0] == "." and _rooted(part, receiver):
+                kind = self.values.typeof(part, scope)
+                if _is_name(kind) or (kind is not None and kind[0] == "n" and self.is_object(kind)):
+                    return True
+            var = scope.find(part[1]) if part[0] == "i" and depth < 3 and part[1] != receiver else None
+            held = [value for value, _ in var.values if value is not expr] if var is not None and var.parameter < 0 else []
+            if any(self._told_by_receiver(value, receiver, scope, depth + 1) for value in held):
+                return True
+        return False
 
     def parameter(self, expr: list[Any], scope: Scope, depth: int = 0) -> int:
         """The parameter that the written object is, or is a copy of."""

@@ -285,12 +285,12 @@ class Values:
         return None
 
     def _held(self, name: str, scope: Scope, depth: int) -> Func | None:
-        """A closure or a method value kept in a variable."""
+        """A function or a method value kept in a variable."""
         var = scope.find(name)
         if var is None or not var.values or depth > _DEPTH:
             return None
         value, position = var.values[-1]
-        if position == 0 and value and value[0] == ".":
+        if position == 0 and value and (value[0] == "." or (value[0] == "i" and value[1] != name)):
             return self.callee(["c", value, [], 0, [], 0, 0], var.home(scope), depth + 1)
         return None
 

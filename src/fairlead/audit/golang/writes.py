@@ -41,7 +41,7 @@ class Writes:
         self.types = values.types
         self.kinds = Kinds(values)
         self.patches = Patches(values)
-        self.origins = Origins(values)
+        self.origins = Origins(values, self.kinds.is_object)
         self.elsewhere = Elsewhere(self)
 
     def classify(self, call: list[Any], scope: Scope) -> Raw | None:
