@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.conditions import NOTHING, implied, is_failure, may_fail
-from fairlead.audit.golang.trees import flat, render
+from fairlead.audit.golang.trees import ends_process, flat, render
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.conditions import Literal
@@ -47,8 +47,13 @@ class _Paths:
         match one[0]:
             case "=" | "v":
                 return self._assign(one, state)
-            case "e" | "g":
-                return self.expression(one[1], state)
+            case "e":
+                state = self.expression(one[1], state)
+                return None if ends_process(one[1]) else state
+            case "g":
+                # It runs beside: no part of this path.
+                self.expression(one[1], frozenset())
+                return state
             case "d":
                 self.deferred.append((one[1], len(self.exits)))
                 return state

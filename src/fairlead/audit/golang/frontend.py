@@ -352,7 +352,7 @@ class GoFrontend:
             return True
         if _RUNS.match(func.name):
             return False
-        if any(result[1] and result[1][0] == "f" for result in func.ir[5]) and not _ABOUT_STATUS.search(func.name):
+        if self._makes_function(func) and not _ABOUT_STATUS.search(func.name):
             # It makes the function that writes later; one that is named after the status is handed to a retry at once.
             return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
@@ -364,6 +364,10 @@ class GoFrontend:
         if WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
             return True
         return self._is_for_writing(func)
+
+    def _makes_function(self, func: Func) -> bool:
+        kinds = (self.types.underlying(self.types.of_syntax(result[1], func.file)) for result in func.ir[5])
+        return any(kind is not None and kind[0] == "f" for kind in kinds)
 
     def _is_for_writing(self, func: Func) -> bool:
         """Asked for every write of a function in every round, answered once for each walk."""

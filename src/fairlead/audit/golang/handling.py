@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from fairlead.audit.golang.trees import flat, mentions, parts, render
+from fairlead.audit.golang.trees import ends_process, flat, mentions, parts, render
 
 _NOT_CONFLICT = re.compile(r"!\s*[\w.]*IsConflict")
 _ONLY_ABSENT = re.compile(r"[\w.]*(?:IsNotFound|IsGone)\(\w+\)")
@@ -77,7 +77,7 @@ def _speaks(body: list[Any], name: str) -> bool:
             return True
         if one[0] == "=" and any(mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
             return True
-        if one[0] == "e" and (render(one[1]).startswith("panic") or _answers(one[1]) or _keeps(one[1], name)):
+        if one[0] == "e" and (ends_process(one[1]) or _answers(one[1]) or _keeps(one[1], name)):
             return True
     return False
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from fairlead.audit.golang.trees import flat, parts, render, type_name
+from fairlead.audit.golang.trees import ends_process, flat, parts, render, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -56,7 +56,7 @@ class Paths:
             case "v":
                 return self._assigned(one[1], one[3]), False
             case "e" | "d":
-                return not self.writing(one[1]), False
+                return not self.writing(one[1]) and not ends_process(one[1]), False
             case "r":
                 return False, not any(self.writing(value) for value in one[1]) and self._succeeds(one[1])
             case "if":

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _SHORT = 30
 _STEP = re.compile(
     r"(?i)^(?!\w*(?:err|fail(?!over)))"
-    r"(?:(?:do|inner)?reconcile|sync|setup|main|(?:execute|run)$|\w*worker$|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
+    r"(?:(?:do|inner)?reconcile|sync|setup|main|execute$|run|\w*worker$|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
 )
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set(?!up)|fail|record|register|report|close$|handle\w*(?:err|fail))")

@@ -5,10 +5,14 @@ Pure functions over the lists that `lower` writes; everybody here calls them. Th
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+_ENDS = re.compile(r"panic|Goexit|(?:Exit|Fatal|Panic)(?:f|ln|S|w|Depth)?")
 
 
 def type_name(kind: list[Any]) -> str:
@@ -98,6 +102,15 @@ def flat(statements: list[Any]) -> Iterator[list[Any]]:
                     yield from flat(case[1])
             case "{":
                 yield from flat(one[1])
+
+
+def ends_process(expr: list[Any]) -> bool:
+    """A call that nothing comes after: `os.Exit(1)`, `log.Fatal(err)`, `panic(err)`."""
+    if not expr or expr[0] != "c":
+        return False
+    called = expr[1]
+    name = str(called[1] if called[0] == "i" else called[2] if called[0] == "." else "")
+    return _ENDS.fullmatch(name) is not None and (called[0] == "." or name == "panic")
 
 
 def mentions(expr: list[Any], name: str) -> bool:
