@@ -43,6 +43,7 @@ _FINDS = re.compile(
     r"(?:set|mark|save|store|update|patch)\w*(?:status|condition|phase)(?:es|s)?$)"
 )
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
+_SENDS_ALL = re.compile(r"(?i)status|condition|^(?:must)?(?:patch|apply|persist|flush|save|update|commit)(?!\w*create)")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
@@ -327,10 +328,11 @@ class GoFrontend:
         return made
 
     def _told_apart(self, func: Func, sites: list[Site]) -> list[Site]:
-        """A create-or-update of the project's own that writes a status too, for kinds that have one, is not called for that."""
+        """A create-or-update of the project's own that writes a status too, for kinds that have one, is not called for that. What is named
+        after a patch or an apply sends whatever was changed, as the patch helpers of others do."""
         status = {id_: site for id_, site in self.walks[id(func)][1].found.items() if site.target == "status"}
         others = [site for site in sites if site.target != "status"]
-        if not others or len(others) == len(sites) or _ABOUT_STATUS.search(func.name) or Paths(func, status).always(func.body):
+        if not others or len(others) == len(sites) or _SENDS_ALL.search(func.name) or Paths(func, status).always(func.body):
             return sites
         return others
 

@@ -23,6 +23,8 @@ ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
     r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
+    # A base for reconcilers that many operators embed.
+    r"|^Manage(?:Outcome|Error|Success)(?:WithRequeue)?$"
 )
 _FUNCTION = re.compile(r"^(?:status(?:Updat|Patch|Writ|Report)\w*|(?:update|patch|write|persist|report)\w*Status(?:Func|Fn)?)$")
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
