@@ -18,6 +18,7 @@ from fairlead.audit.golang.kinds import Kinds
 from fairlead.audit.golang.origins import Origins
 from fairlead.audit.golang.patches import Patch, Patches
 from fairlead.audit.golang.raw import CONTEXT, Raw
+from fairlead.audit.golang.touched import sets_status
 from fairlead.audit.golang.trees import parts, render
 
 if TYPE_CHECKING:
@@ -463,7 +464,7 @@ class Writes:
     def _package_function(self, call: list[Any], scope: Scope) -> Raw | None:
         path, name, arguments = self.values.imported(call[1][1], scope), call[1][2], call[2]
         if name in known.CREATE_OR and len(arguments) >= 4 and path.startswith("sigs.k8s.io/controller-runtime"):
-            raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
+            raw = Raw(_created_or(name, arguments), "helper", helper=f"controllerutil.{name}")
             self.describe(arguments[2], scope, raw)
             return raw
         if not self.values.project.package_of(path):
@@ -477,10 +478,16 @@ class Writes:
             and len(call[2]) >= 4
             and any(alias == "." and "controllerutil" in path for alias, path in self.values.project.imports(scope.file).items())
         ):
-            raw = Raw("spec", "helper", helper=f"controllerutil.{name}")
+            raw = Raw(_created_or(name, call[2]), "helper", helper=f"controllerutil.{name}")
             self.describe(call[2][2], scope, raw)
             return raw
         return None
+
+
+def _created_or(name: str, arguments: list[Any]) -> str:
+    """CreateOrPatch sends the status too, where what it is given changes it; CreateOrUpdate does not."""
+    changes = name == "CreateOrPatch" and any(argument[0] == "F" and sets_status(argument[1][6]) for argument in arguments)
+    return "status" if changes else "spec"
 
 
 def _is_options(kind: Type) -> bool:
