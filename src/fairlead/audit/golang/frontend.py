@@ -43,6 +43,7 @@ _FINDS = re.compile(
     r"(?:set|mark|save|store|update|patch)\w*(?:status|condition|phase)(?:es|s)?$)"
 )
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
+_STATUS_PACKAGE = re.compile(r"(?:^|/)(?:status(?:es)?|conditions?)$")
 _SENDS_ALL = re.compile(r"(?i)status|condition|^(?:must)?(?:patch|apply|persist|flush|save|update|commit)(?!\w*create)")
 _BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
@@ -363,7 +364,7 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        if WRITER_NAME.search(func.name) or (has_few_statements(func) and site.error == "returned"):
+        if WRITER_NAME.search(func.name) or _in_status_package(func) or (has_few_statements(func) and site.error == "returned"):
             return True
         return self._is_for_writing(func)
 
@@ -470,6 +471,11 @@ class GoFrontend:
 
 def _calls(before: bytes, names: set[str]) -> re.Pattern[bytes] | None:
     return re.compile(before + rb"(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")[\[(]") if names else None
+
+
+def _in_status_package(func: Func) -> bool:
+    """`status.SyncGadget(ctx, client, gadget)`: the package says what the function is about."""
+    return not func.receiver and func.name[:1].isupper() and _STATUS_PACKAGE.search(func.file.package) is not None
 
 
 def _decorates(func: Func, name: str, call: list[Any]) -> bool:
