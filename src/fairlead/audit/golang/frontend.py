@@ -18,7 +18,7 @@ from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.must_write import Paths
-from fairlead.audit.golang.purpose import has_few_statements, is_for_writing
+from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step
 from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill, sets_status
 from fairlead.audit.golang.trees import render, type_name
@@ -364,7 +364,8 @@ class GoFrontend:
             return True
         if site.target != "status":
             return False
-        if WRITER_NAME.search(func.name) or _in_status_package(func) or (has_few_statements(func) and site.error == "returned"):
+        short = has_few_statements(func) and site.error == "returned" and not is_step(func.name)
+        if short or WRITER_NAME.search(func.name) or _in_status_package(func):
             return True
         return self._is_for_writing(func)
 

@@ -24,8 +24,9 @@ if TYPE_CHECKING:
 _SHORT = 30
 _STEP = re.compile(
     r"(?i)^(?!\w*(?:err|fail(?!over)))"
-    r"(?:(?:do|inner)?reconcile|sync|setup|main|execute$|run|\w*worker$|on(?:add|update|delete)|check|should|verify|validate|detect|wait)"
+    r"(?:(?:do|inner)?reconcile|sync|setup|main|execute$|run|\w*worker$|on(?:add|update|delete))"
 )
+_ASKS = re.compile(r"(?i)^(?!\w*(?:err|fail(?!over)))(?:check|should|verify|validate|detect|wait)")
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set(?!up)|fail|record|register|report|close$|handle\w*(?:err|fail))")
 _OUTCOMES = {"error", "bool", "Result", "Duration", "Status"}
@@ -42,11 +43,16 @@ _DOES = re.compile(
 )
 
 
+def is_step(name: str) -> bool:
+    """A reconcile, or a step of one: it decides."""
+    return _STEP.search(name) is not None and _MARKS.search(name) is None
+
+
 def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool:
     """Whether the writes of a function, by the identity of their calls, are its purpose. `answers` knows calls that are made for what they
     return."""
     marks = _MARKS.search(func.name) is not None
-    if (_STEP.search(func.name) and not marks) or any(site.target != "status" for site in sites.values()):
+    if is_step(func.name) or (_ASKS.search(func.name) and not marks) or any(site.target != "status" for site in sites.values()):
         return False
     if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
