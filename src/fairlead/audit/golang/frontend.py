@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.project import Func, GoFile, Project
     from fairlead.audit.golang.scopes import Scope
 
-_INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS
+_INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS | {name for _, name in known.PATCHES_BOTH}
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)$")
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
 _FINDS = re.compile(
@@ -214,8 +214,10 @@ class GoFrontend:
         owner = self.values.typeof(function[1], scope)
         member = self.types.member(owner, name)
         if member is not None and member[0] == "field":
-            # A function value: whichever functions the project puts into a field of that name.
-            return [wrapper for wrapper in self.by_method[name] if wrapper.func.name != name]
+            # A function value: whichever functions are put into a field of that name, in the project where the name says what for.
+            about = _ABOUT_STATUS.search(name) is not None
+            held = [wrapper for wrapper in self.by_method[name] if wrapper.func.name != name]
+            return [wrapper for wrapper in held if about or wrapper.func.file.package == scope.file.package]
         if member is None or member[0] != "abstract":
             return []
         return self.dispatch.writing(self.by_method[name], name, owner, member[1][0])
@@ -276,8 +278,9 @@ class GoFrontend:
         for _ in range(_LEVELS):
             if not fresh:
                 return
-            names = {wrapper.func.name for wrapper in fresh} | self._fields_with(fresh)
-            self._lower_callers(fresh)
+            held = self._fields_with(fresh)
+            names = {wrapper.func.name for wrapper in fresh} | held
+            self._lower_callers(fresh, held)
             for file in self._audited_files():
                 for func in file.funcs:
                     if names & set(func.ir[9]):
@@ -290,7 +293,7 @@ class GoFrontend:
         for wrapper in fresh:
             by_package.setdefault(wrapper.func.file.package, []).append(wrapper)
         out: set[str] = set()
-        for file in self._audited_files():
+        for file in (self.project.files[path] for path in sorted(self.audited)):
             for wrapper in by_package.get(file.package, ()):
                 name = wrapper.func.name.encode()
                 # A name that ends a line is no call; looking for that first spares the pattern nearly everywhere.
@@ -395,12 +398,12 @@ class GoFrontend:
         walked = self.walks.get(id(callee))
         return walked is None or not walked[1].found
 
-    def _lower_callers(self, fresh: list[Wrapper]) -> None:
-        """Files that were not lowered so far but name a wrapper, in its package or importing it."""
+    def _lower_callers(self, fresh: list[Wrapper], held: set[str]) -> None:
+        """Files that were not lowered so far but name a wrapper, in its package or importing it, or a field that holds one."""
         wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
-        if not wanted:
+        if not wanted and not held:
             return
-        methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver})
+        methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver} | held)
         functions: dict[str, set[str]] = {}
         for wrapper in wanted:
             if not wrapper.func.receiver:

@@ -45,7 +45,7 @@ def error_use(check: list[Any], name: str) -> str:
             and leaves(inner[3])
             and _quiet(inner[3], name)
         ):
-            return "conflict-swallowed"
+            return "again" if inner[3][-1][:2] == ["br", "continue"] else "conflict-swallowed"
     if _NOT_CONFLICT.search(condition):
         return "conflict-swallowed" if _returns(check[3]) else "used"
     if _speaks(check[3], name):
@@ -76,6 +76,9 @@ def _speaks(body: list[Any], name: str) -> bool:
         if one[0] == "r" and any(_makes_error(value) for value in one[1]):
             return True
         if one[0] == "=" and any(mentions(value, name) for value in one[2]) and any(not _logs(value) for value in one[2]):
+            return True
+        if one[0] == "e" and one[1][0] != "c" and mentions(one[1], name):
+            # Sent to a channel.
             return True
         if one[0] == "e" and (ends_process(one[1]) or _answers(one[1]) or _keeps(one[1], name)):
             return True

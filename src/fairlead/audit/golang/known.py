@@ -27,6 +27,8 @@ API_PACKAGE = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$|(?:^|/)apis?(?:/|$
 
 WRITES = {"Update", "Patch", "Create", "Delete", "DeleteAllOf", "Apply", "DeleteCollection", "UpdateStatus", "ApplyStatus", "PatchStatus"}
 
+# Functions that send what differs between two objects, to the status subresource: `PatchService(client, old, new)`.
+PATCHES_BOTH = {("k8s.io/cloud-provider/service/helpers", "PatchService")}
 CREATE_OR = {"CreateOrUpdate": "update", "CreateOrPatch": "merge-patch"}
 API_GROUPS_BUILT_IN = "k8s.io/api/"
 

@@ -35,6 +35,7 @@ _LOOKS = re.compile(
     r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|store|cache|remember|enqueue|requeue|notify|emit|alert|publish|observe|record|track|measure)|event"
 )
 
+_MEASURES = {"metric", "metrics", "monitoring", "telemetry", "trace", "tracing", "otel", "log", "logger", "klog"}
 # A context, or a struct around one: `ctx`, `reqCtx`, `transCtx`.
 _CONTEXT = re.compile(r"(?i)^(?!log)(?:todo|background|\w*(?:ctx|context))$")
 _DOES = re.compile(
@@ -111,7 +112,7 @@ class _Effects:
 
     def _looks(self, call: list[Any]) -> bool:
         name = _called(call)
-        if _LOOKS.search(name) or _hands_on(call, self.sites):
+        if _root(call) in _MEASURES or _LOOKS.search(name) or _hands_on(call, self.sites):
             return True
         return _DOES.search(name) is None and self.answers(self.func, call)
 

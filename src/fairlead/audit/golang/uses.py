@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.handling import error_use, is_error, leaves, marks_done
-from fairlead.audit.golang.trees import mentions, parts, render, type_name
+from fairlead.audit.golang.trees import flat, mentions, parts, render, type_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -22,6 +22,7 @@ class Uses:
     def __init__(self, results: list[Any]) -> None:
         self.results = results
         self.endless = False
+        self.counted = False
         self._of: dict[int, str] = {}
         self._marked: set[int] = set()
         self._rest: list[list[Any]] = []
@@ -43,12 +44,12 @@ class Uses:
         self._rest.pop()
 
     @contextmanager
-    def round(self, endless: bool = False) -> Iterator[None]:
+    def round(self, endless: bool = False, counted: bool = False) -> Iterator[None]:
         """While the body of a loop is walked: what follows the loop does not follow a round."""
-        kept = self._rest, self.endless
-        self._rest, self.endless = [], self.endless or endless
+        kept = self._rest, self.endless, self.counted
+        self._rest, self.endless, self.counted = [], self.endless or endless, counted
         yield
-        self._rest, self.endless = kept
+        self._rest, self.endless, self.counted = kept
 
     @contextmanager
     def closure(self, results: list[Any]) -> Iterator[None]:
@@ -89,6 +90,11 @@ class Uses:
             # Looked at later; or a value that says what became of it, or whether to go on.
             return "used"
         use = error_use(following, name)
+        if use == "again":
+            # The next round of a loop that counts its tries; one over objects leaves this one behind.
+            return "used" if self.counted else "conflict-swallowed"
+        if use in ("swallowed", "conflict-swallowed") and self._answers_whether(following, rest):
+            return "used"
         if use == "logged" and len(rest) > 1 and _looks(rest[1], name):
             # A word about one sort of error, then the error itself.
             following = rest[1]
@@ -100,6 +106,14 @@ class Uses:
             return "used"
         # A loop without an end that only success leaves tries again.
         return "used" if use == "logged" and self.endless and leaves(following[4] or []) else use
+
+    def _answers_whether(self, check: list[Any], rest: list[Any]) -> bool:
+        """A function that answers whether it wrote: false where it did not, true at its end."""
+        if not self.results or type_name(self.results[0][1]) != "bool":
+            return False
+        refused = any(one[0] == "r" and len(one[1]) > 1 and render(one[1][0]) == "false" for one in flat(check[3]))
+        following = [*rest[1:], *(self._rest[-1] if self._rest else [])]
+        return refused and any(one and one[0] == "r" and one[1] and render(one[1][0]) == "true" for one in following)
 
     def _told_otherwise(self, body: list[Any], name: str) -> bool:
         """A bare return hands on a named error; where no error is among the results, the caller is told by the value that is."""

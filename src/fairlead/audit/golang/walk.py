@@ -254,7 +254,7 @@ class Walk:
         if one[2]:
             self.expression(one[2], inside)
         self.loops += 1
-        with self.uses.round(endless=not one[2]):
+        with self.uses.round(endless=not one[2], counted=True):
             self.inner(one[4], inside)
         self.loops -= 1
 

@@ -159,6 +159,8 @@ class Writes:
 
     def _by_shape(self, name: str, receiver: list[Any], scope: Scope, arguments: list[Any]) -> str:
         """The receiver's type is not known: only shapes that nothing but a Kubernetes client has."""
+        if name == "UpdateStatus" and len(arguments) == 1 and self._names_version(receiver):
+            return "typed"
         if len(arguments) < 2:
             return ""
         first = render(arguments[0])
@@ -172,13 +174,20 @@ class Writes:
             return "typed"
         if receiver[0] == "c" and receiver[1][0] == ".":
             before = receiver[1][1]
-            if before[0] == "c" and before[1][0] == "." and (_VERSION_CALL.search(before[1][2]) or before[1][2] == "Resource"):
+            if self._names_version(receiver) or (before[0] == "c" and before[1][0] == "." and before[1][2] == "Resource"):
                 return "typed"
             if receiver[1][2] == "Resource" and len(receiver[2]) == 1:
                 return "typed"
         if name in ("Update", "Patch", "Create", "Delete", "DeleteAllOf") and _CLIENT_NAME.search(render(receiver)):
             return "client" if self.kinds.is_object(self.values.typeof(arguments[1], scope)) else ""
         return ""
+
+    def _names_version(self, receiver: list[Any]) -> bool:
+        """`clients.ShopV1().Gadgets(namespace)`"""
+        if receiver[0] != "c" or receiver[1][0] != ".":
+            return False
+        before = receiver[1][1]
+        return before[0] == "c" and before[1][0] == "." and _VERSION_CALL.search(before[1][2]) is not None
 
     def _names_resource(self, receiver: list[Any]) -> bool:
         """`clients.Gadget(namespace)`: a generated client of another module, made for a namespace."""
@@ -288,7 +297,7 @@ class Writes:
     # -- client-go -----------------------------------------------------------------------------------------------
 
     def _typed_write(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
-        name, arguments = call[1][2], call[2]
+        name, arguments = call[1][2], self._with_context(call[2], scope)
         if len(arguments) < 2:
             return None
         match name:
@@ -324,6 +333,12 @@ class Writes:
         self._kind_from_client(call, owner, scope, raw)
         return raw
 
+    def _with_context(self, arguments: list[Any], scope: Scope) -> list[Any]:
+        """Clients that were generated before 2020 take no context: one is put in its place."""
+        first = self.values.typeof(arguments[0], scope) if arguments else None
+        has_one = bool(arguments) and (CONTEXT.search(render(arguments[0])) or (first is not None and first[-2:-1] == ("Context",)))
+        return arguments if has_one else [["i", "context"], *arguments]
+
     def _generic_write(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
         """A client that is generic over its kind, with a context or without: `clusters.UpdateStatus(cluster)`,
         `clusters.Patch(namespace, name, types.MergePatchType, data, "status")`."""
@@ -349,7 +364,7 @@ class Writes:
         return raw
 
     def _typed_patch(self, call: list[Any], owner: Type, scope: Scope) -> Raw | None:
-        arguments = call[2]
+        arguments = self._with_context(call[2], scope)
         if len(arguments) < 4:
             return None
         status = call[1][2] == "PatchStatus" or self._subresource_argument(arguments[4:], scope)
@@ -437,7 +452,8 @@ class Writes:
     def _request(self, call: list[Any], scope: Scope) -> Raw | None:
         """A request that the project builds itself with a REST client."""
         sent = rest.request(call, scope)
-        if sent is None:
+        if sent is None or "/typed/" in scope.file.package:
+            # A client is no use of one, generated or written by hand.
             return None
         subresource = [text for argument in sent.steps.get("SubResource", []) for text in self.values.strings(argument, scope)]
         if subresource and subresource[0] != "status":
@@ -466,6 +482,10 @@ class Writes:
         if name in known.CREATE_OR and len(arguments) >= 4 and path.startswith("sigs.k8s.io/controller-runtime"):
             raw = Raw(_created_or(name, arguments), "helper", helper=f"controllerutil.{name}")
             self.describe(arguments[2], scope, raw)
+            return raw
+        if (path, name) in known.PATCHES_BOTH and len(arguments) >= 3:
+            raw = Raw("status", "helper", helper="patch helper", through=outside.ELSEWHERE)
+            self.describe(arguments[1], scope, raw)
             return raw
         if not self.values.project.package_of(path):
             return self.elsewhere.classify(call, scope)
