@@ -18,7 +18,7 @@ from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.must_write import Paths
-from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step
+from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step, makes_function
 from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill, sets_status
 from fairlead.audit.golang.trees import render, type_name
@@ -145,6 +145,9 @@ class GoFrontend:
         if raw is None and name in self.by_method:
             fitting = self._wrappers_of(call, name, scope)
             helper = fitting[0] if fitting else None
+            if helper is not None and makes_function(helper.func) and id(call) not in walk.handed:
+                # What it makes is kept, and runs when somebody calls it.
+                return None
             if helper is not None:
                 raw = self._helper_raw(helper, call, scope)
                 if raw is not None and len({one.chief.kind for one in fitting}) > 1 and not self.writes.kinds.is_kind(raw.object_type):
@@ -358,9 +361,6 @@ class GoFrontend:
             return True
         if _RUNS.match(func.name):
             return False
-        if self._makes_function(func) and not _ABOUT_STATUS.search(func.name):
-            # It makes the function that writes later; one that is named after the status is handed to a retry at once.
-            return False
         if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
             return True
         if raw.subresource >= 0:
@@ -371,10 +371,6 @@ class GoFrontend:
         if short or WRITER_NAME.search(func.name) or _in_status_package(func):
             return True
         return self._is_for_writing(func)
-
-    def _makes_function(self, func: Func) -> bool:
-        kinds = (self.types.underlying(self.types.of_syntax(result[1], func.file)) for result in func.ir[5])
-        return any(kind is not None and kind[0] == "f" for kind in kinds)
 
     def _is_for_writing(self, func: Func) -> bool:
         """Asked for every write of a function in every round, answered once for each walk."""

@@ -64,11 +64,16 @@ def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool
 
 def _answers_little(func: Func, kinds: set[str]) -> bool:
     """Whether it wrote, what, how that went, when to come again: who asks for anything else does not call it for the write."""
-    if any(result[1] and result[1][0] == "f" for result in func.ir[5]):
-        # It makes the function that writes later.
-        return False
+    if makes_function(func):
+        # It makes the function that writes.
+        return True
     names = [type_name(result[1]) for result in func.ir[5]]
     return all(name in _OUTCOMES or name in kinds or name.endswith(("Result", "Period")) for name in names)
+
+
+def makes_function(func: Func) -> bool:
+    """Whether it answers with a closure: what that does happens later."""
+    return any(one[0] == "r" and one[1] and one[1][0][0] == "F" for one in func.body)
 
 
 def has_few_statements(func: Func) -> bool:

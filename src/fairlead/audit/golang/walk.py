@@ -102,6 +102,8 @@ class Walk:
         self.map_ordered: set[str] = set()
         self.periodic = False
         self.asked_again = False
+        # Calls whose answer goes straight to another call.
+        self.handed: set[int] = set()
 
     def run(self) -> Walk:
         scope = self.values.entry_scope(self.func)
@@ -347,6 +349,7 @@ class Walk:
         self.periodic = periodic or "Until" in text or text.endswith(_AGAIN)
         if text.endswith(("RetryOnConflict", "OnError")) and any(argument[0] == "F" for argument in call[2]):
             self.retry = f"{call[3]}-{call[6]}"
+        self.handed.update(id(argument) for argument in call[2] if argument[0] == "c")
         self.expression(function, scope)
         for argument in call[2]:
             if argument[0] == "F":
