@@ -58,6 +58,9 @@ class Elsewhere:
                 self.writes.describe(argument if direct else root, scope, raw)
                 return raw
         raw.subject, raw.polymorphic = render(call[1]) + "()", True
+        named = outside.core_kind(name)
+        if named:
+            raw.kind, raw.api, raw.polymorphic = named, "k8s.io/api/core/v1", False
         return raw
 
     def _status_function(self, call: list[Any], types: list[Type]) -> bool:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
     from fairlead.audit.golang.project import Func, GoFile, Project
     from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.types import Type
 
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS | {name for _, name in known.PATCHES_BOTH}
 _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)$")
@@ -315,8 +316,8 @@ class GoFrontend:
             for site in walk.found.values():
                 raw = self.raws.get(id(site))
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
-                if raw is not None and position < 0 and raw.kind and _ABOUT_STATUS.search(func.name):
-                    position = raw.derived = self._given_kind(func, raw)
+                if raw is not None and position < 0 and _ABOUT_STATUS.search(func.name):
+                    position = raw.derived = self._given_kind(func, raw) if raw.kind else self._given_any(func)
                 # What a function finds by itself counts where the receiver tells which, or its own name what for.
                 found = position < 0 and site.target == "status" and raw is not None and (raw.held or _FINDS.match(func.name) is not None)
                 held = self._held_by(func, site) or found
@@ -354,6 +355,18 @@ class GoFrontend:
             if made is not None and made[0] == "n" and made[2] == raw.kind and self.writes.kinds.is_kind(made):
                 return position
         return -1
+
+    def _given_any(self, func: Func) -> int:
+        """The parameter that stands for an object, where what is written says nothing: it is made from that, however."""
+        for position, (name, kind, _) in enumerate(func.ir[4]):
+            made = self.types.of_syntax(kind, func.file) if name else None
+            if made is not None and made[0] == "n" and (self.writes.kinds.is_object(made) or self._is_object_interface(made)):
+                return position
+        return -1
+
+    def _is_object_interface(self, kind: Type) -> bool:
+        """An interface of the project that an object of the API implements."""
+        return self.types.member(kind, "GetResourceVersion") is not None and not known.role(kind)
 
     def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
         if raw.parameter < 0 and site.target == "status" and _BUILDER.search(func.receiver) and self._held_by(func, site):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 _API_PATH = re.compile(r"(?:^|/)v\d+(?:(?:alpha|beta)\d+)?$")
 _POLYMORPHIC = {"Object", "Unstructured", "PartialObjectMetadata", "ObjectList", "UnstructuredList", "ApplyConfiguration"}
+_PARTS = ("Condition", "Status", "Spec", "Reference")
 _CONVERTS = re.compile(r"(?i)unstructured|destruct|^convert|^to(?:object|runtime)")
 _KIND_NAME = re.compile(r"^([A-Z]\w+?)(?:GVK|GroupVersionKind|Kind)$")
 
@@ -40,7 +41,7 @@ class Kinds:
         path, name = kind[1], kind[2]
         if known.is_client_package(path) or name in _POLYMORPHIC:
             return True
-        if path.endswith("apis/meta/v1"):
+        if path.endswith("apis/meta/v1") or name.endswith(_PARTS):
             return False
         made_of = self.types.underlying(kind)
         if made_of is not None and made_of[0] == "S":

@@ -35,6 +35,11 @@ _CERTAIN = (
     b"ResourceInterface",
     b"StatusWriter",
     b"SubResourceWriter",
+    b"ModifyStatus(",
+    b".ManageError",
+    b".ManageSuccess",
+    b".ManageOutcome",
+    b".PatchService(",
 )
 _POSSIBLE = (
     b"Status(",
@@ -50,11 +55,14 @@ _POSSIBLE = (
     b"\tUpdate(",
     b"\tPatch(",
     b".status",
+    b"Condition(",
+    b"Conditions(",
 )
 _CONFIRMED = re.compile(
     rb"\.\s*(?:Status\(\)\s*\.|(?:Update|Patch|Apply)\w*Status\w*\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient)|\w*(?:[pP]atch|Update|Apply)\w*\([^\n]*\"status\"\)"
     rb"|(?:Update|Patch|Create|Delete|DeleteAllOf|Apply|DeleteCollection)\(\s*(?:[\w.]*[cC]tx\b|[\w.]*[cC]ontext\b)"
     rb"|Patch\((?<=[Pp]atcher\.Patch\()|Patch\((?<=Helper\.Patch\()"
+    rb"|(?:Update|Patch|Apply|Write|Persist|Save|Ensure|Set)\w*Conditions?\(\s*[\w.]*(?:[cC]tx|[cC]ontext|[cC]lient|kube)\w*\s*,"
     rb"|status(?:Updat|Patch|Writ|Report)\w*\(\s*[\w.]*[cC](?:tx|ontext)\b)"
 )
 _PARALLEL_FROM = 1_500_000

@@ -22,12 +22,13 @@ if TYPE_CHECKING:
 ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
-    r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure)\w*Conditions?$"
+    r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure|Set)\w*Conditions?$"
     # A base for reconcilers that many operators embed.
     r"|^Manage(?:Outcome|Error|Success)(?:WithRequeue)?$"
 )
 _FUNCTION = re.compile(r"^(?:status(?:Updat|Patch|Writ|Report)\w*|(?:update|patch|write|persist|report)\w*Status(?:Func|Fn)?)$")
 _CLIENT = re.compile(r"(?i)(?:^|\.)\w*(?:client|clientset|kube)\w*(?:\(\))?$|(?:\.|^)Core\w*V\d\(\)$")
+_CORE_KIND = re.compile(r"^(?:Set|Update|Patch|Apply|Ensure)(Node|Pod|Service|PersistentVolume(?:Claim)?)(?:Status|Conditions?)$")
 _LIBRARY = re.compile(r"(?:^|/)(?:resources?|controllers?|objects?)(?:/|$)")
 _CLIENT_ROLES = {"client", "status", "dynamic", "resource", "clientset", "group", "typed"}
 
@@ -53,6 +54,12 @@ def is_status_writer(name: str) -> bool:
 def is_status_function(name: str) -> bool:
     """Whether a field or a parameter with that name, if it is a function, writes a status."""
     return _named(name) == "function"
+
+
+def core_kind(name: str) -> str:
+    """The kind of the core API that a function is named after: `SetNodeCondition`."""
+    named = _CORE_KIND.match(name)
+    return named[1] if named else ""
 
 
 def is_object(kind: Type) -> bool:

@@ -422,6 +422,10 @@ class Walk:
             named = scope.find(call[1][1][1])
             if named is not None:
                 named.kinds = [*named.kinds, arguments[0]]
+        if name in ("SetUnstructuredContent", "SetName", "SetNamespace") and arguments and call[1][0] == "." and call[1][1][0] == "i":
+            made = scope.find(call[1][1][1])
+            if made is not None:
+                made.filled = [*made.filled, arguments[0]]
         if name == "SetResourceVersion" and call[1][0] == "." and call[1][1][0] == "i":
             self._versioned(call[1][1][1], scope)
         if text.startswith(("annotations.", "labels.", "taints.")) and arguments:
