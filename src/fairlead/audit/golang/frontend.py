@@ -41,7 +41,7 @@ _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
 _FINDS = re.compile(
     r"(?i)^(?:bulk|batch)?(?:(?:update|patch|write|persist|report|publish|refresh)\w*status|"
-    r"(?:set|mark|save|store|update|patch)\w*(?:status|condition|phase)(?:es|s)?$)"
+    r"(?:set|mark|save|store|update|patch|clean|clear|reset|init\w*)\w*(?:status|condition|phase)(?:es|s)?$)"
 )
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _STATUS_PACKAGE = re.compile(r"(?:^|/)(?:status(?:es)?|conditions?)$")
@@ -409,7 +409,8 @@ class GoFrontend:
 
     def _lower_callers(self, fresh: list[Wrapper], held: set[str]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it, or a field that holds one."""
-        wanted = [wrapper for wrapper in fresh if wrapper.func.name not in known.WRITES]
+        # A method with the name of a client's is in files that were lowered for that name; `status.Update(client, key, ...)` need not be.
+        wanted = [wrapper for wrapper in fresh if not wrapper.func.receiver or wrapper.func.name not in known.WRITES]
         if not wanted and not held:
             return
         methods = _calls(rb"\.", {wrapper.func.name for wrapper in wanted if wrapper.func.receiver} | held)

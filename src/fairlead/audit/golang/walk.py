@@ -7,6 +7,7 @@ a check.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.handling import asks_again, speaks_of_failure
@@ -64,6 +65,10 @@ _AGAIN = ("Every", "Forever", "Tick")
 # A list of these is sent as one text.
 _TEXT = (("b", "byte"), ("b", "uint8"))
 _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "ObjectMeta"}
+
+
+# What is given to these runs when something happens.
+_REGISTERS = re.compile(r"^(?:On[A-Z]|Register|Watch|New|With|Handle(?:Func)?$|(?:Add|Set)\w*(?:Handler|Func))")
 
 
 def follow(values: Values, func: Func, on_call: OnCall) -> Walk | None:
@@ -349,7 +354,8 @@ class Walk:
         self.periodic = periodic or "Until" in text or text.endswith(_AGAIN)
         if text.endswith(("RetryOnConflict", "OnError")) and any(argument[0] == "F" for argument in call[2]):
             self.retry = f"{call[3]}-{call[6]}"
-        self.handed.update(id(argument) for argument in call[2] if argument[0] == "c")
+        if not _REGISTERS.match(text.rsplit(".", 1)[-1]):
+            self.handed.update(id(argument) for argument in call[2] if argument[0] == "c")
         self.expression(function, scope)
         for argument in call[2]:
             if argument[0] == "F":
