@@ -9,6 +9,7 @@ per gadget probes it. Neither takes away what the other said, nor what any other
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import kopf
@@ -50,12 +51,13 @@ async def reconcile(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
         status.conditions.set("Ready", size > 0, reason="AllUp" if size > 0 else "Empty", message=f"{size} of {size} parts are up")
 
 
-@kopf.daemon("example.io", "v1", "gadgets")
+@kopf.daemon("example.io", "v1", "gadgets", cancellation_timeout=10.0)
 async def probe(body: kopf.Body, memo: kopf.Memo, stopped: kopf.DaemonStopped, **_: Any) -> None:
     """Count the probes. `mutate` runs again on the live object when the number it read has changed meanwhile."""
     while not stopped:
         await memo.writer.mutate(body, probed)
-        await stopped.wait(5.0)
+        # Ended by being cancelled: a `stopped.wait` that runs out while kopf stops is an error to kopf.
+        await asyncio.sleep(5.0)
 
 
 def probed(status: fairlead.Status) -> None:
