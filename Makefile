@@ -3,6 +3,7 @@ PYTHON  ?= python3
 VENV    := .venv
 BIN     := $(VENV)/bin
 READY   := $(VENV)/.ready
+SEMGREP := $(VENV)-semgrep/bin/semgrep
 SECONDS ?= 600
 # Two processes suit a small machine; `make test JOBS=8` for a larger one.
 JOBS    ?= 2
@@ -41,8 +42,14 @@ unit: $(READY)
 fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
 	@$(BIN)/python -m fairlead.testing.differential --seconds $(SECONDS)
 
-bench: $(READY) real  ## every benchmark; writes docs/benchmarks.md
+bench: $(READY) real $(SEMGREP)  ## every benchmark; writes docs/benchmarks.md and docs/benchmarks-audit.md
 	@$(BIN)/python -m benchmarks
+	@$(BIN)/python benchmarks/audit_vs_semgrep.py --semgrep $(SEMGREP) --write docs/benchmarks-audit.md
+
+# What the auditor is compared with is no dependency: it has an environment of its own.
+$(SEMGREP):
+	@$(PYTHON) -m venv $(VENV)-semgrep
+	@$(VENV)-semgrep/bin/python -m pip install -q --disable-pip-version-check semgrep
 
 corpus: $(READY)  ## the auditor against its labels in real operators (needs go)
 	@$(BIN)/python tests/audit/corpus/corpus.py

@@ -11,6 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from fairlead.audit.golang.must_write import ERROR, Paths
+from fairlead.audit.golang.raw import CONTEXT
 from fairlead.audit.golang.trees import flat, parts, render, type_name
 
 if TYPE_CHECKING:
@@ -36,8 +37,6 @@ _LOOKS = re.compile(
 )
 
 _MEASURES = {"metric", "metrics", "monitoring", "telemetry", "trace", "tracing", "otel", "log", "logger", "klog"}
-# A context, or a struct around one: `ctx`, `reqCtx`, `transCtx`.
-_CONTEXT = re.compile(r"(?i)^(?!log)(?:todo|background|\w*(?:ctx|context))$")
 _DOES = re.compile(
     r"(?i)reconcile|sync|ensure|create|delete|remove|apply|upsert|update|patch|run|start|stop|exec|process|handle|provision|scale|evict|install|"
     r"upgrade|send|invoke|trigger|allocate|register|rotate|schedule|generate|sign|issue|perform|manage"
@@ -111,7 +110,7 @@ class _Effects:
                 if part[0] != "c" or id(part) in self.sites or (part is expr and assigned[:1] == ["ctx"]):
                     continue
                 own = may_fail and part is expr and part[1][0] == "." and _root(part) not in self.imported
-                if (own or (part[2] and _is_context(part[2][0]))) and not self._looks(part):
+                if (own or (part[2] and CONTEXT.search(render(part[2][0])) is not None)) and not self._looks(part):
                     return True
         return False
 
@@ -133,11 +132,6 @@ def _holds(body: list[Any], sites: Collection[int]) -> bool:
 
 def _called(call: list[Any]) -> str:
     return str(call[1][2] if call[1][0] == "." else call[1][1] if call[1][0] == "i" else "new")
-
-
-def _is_context(expr: list[Any]) -> bool:
-    name = expr[1] if expr[0] == "i" else expr[2] if expr[0] == "." else _called(expr) if expr[0] == "c" else ""
-    return _CONTEXT.search(str(name)) is not None
 
 
 def _root(expr: list[Any]) -> str:

@@ -10,7 +10,8 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.patches import Patch
     from fairlead.audit.golang.types import Type
 
-CONTEXT = re.compile(r"(?:^|\.)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
+# A context, or a struct around one: `ctx`, `reqCtx`; a logger's own (`logctx`) is none.
+CONTEXT = re.compile(r"(?:^|\.)(?!log)\w*[cC](?:tx|ontext)\w*(?:\(\))?$|^context\.(?:TODO|Background)\(\)$|^t\.Context\(\)$")
 
 
 @dataclass(slots=True)

@@ -334,7 +334,7 @@ class Writes:
         return raw
 
     def _with_context(self, arguments: list[Any], scope: Scope) -> list[Any]:
-        """Clients that were generated before 2020 take no context: one is put in its place."""
+        """Clients generated for client-go before 0.18 take no context: one is put in its place."""
         first = self.values.typeof(arguments[0], scope) if arguments else None
         has_one = bool(arguments) and (CONTEXT.search(render(arguments[0])) or (first is not None and first[-2:-1] == ("Context",)))
         return arguments if has_one else [["i", "context"], *arguments]
