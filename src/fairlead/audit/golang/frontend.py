@@ -17,6 +17,7 @@ from fairlead.audit.golang.bases import Bases
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
 from fairlead.audit.golang.flow import double_writes
+from fairlead.audit.golang.handed import Handed
 from fairlead.audit.golang.must_write import Paths
 from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step, makes_function
 from fairlead.audit.golang.raw import Raw
@@ -68,6 +69,7 @@ class GoFrontend:
         self.writes = Writes(self.values)
         self.controllers = Controllers(self.values, self.writes)
         self.dispatch = Dispatch(self.types)
+        self.handed = Handed(self.values)
         self.walks: dict[int, tuple[Func, Walk]] = {}
         self.raws: dict[int, Raw] = {}
         self.wrappers: dict[str, Wrapper] = {}
@@ -143,7 +145,7 @@ class GoFrontend:
         if name in _INTERESTING or function[0] == "i" or outside.may_write(name, walk.func.file):
             raw = self.writes.classify(call, scope)
         helper: Wrapper | None = None
-        if raw is None and name in self.by_method:
+        if raw is None and (name in self.by_method or self.handed.held(walk.func, name)):
             fitting = self._wrappers_of(call, name, scope)
             helper = fitting[0] if fitting else None
             if helper is not None and makes_function(helper.func) and id(call) not in walk.handed:
@@ -213,6 +215,9 @@ class GoFrontend:
             known_one = self.wrappers.get(callee.key)
             return [known_one] if known_one is not None else []
         function = call[1]
+        if function[0] == "i":
+            var = scope.find(name)
+            return self.handed.held(scope.func, name) if var is not None and var.parameter >= 0 else []
         if function[0] != "." or self.values.imported(function[1], scope):
             return []
         owner = self.values.typeof(function[1], scope)
@@ -289,6 +294,9 @@ class GoFrontend:
                 for func in file.funcs:
                     if names & set(func.ir[9]):
                         self._walk(func)
+            for func in self.handed.take(fresh, [self.project.files[path] for path in sorted(self.audited)]):
+                if func.file.path in self.audited:
+                    self._walk(func)
             fresh = self._new_wrappers()
 
     def _fields_with(self, fresh: list[Wrapper]) -> set[str]:

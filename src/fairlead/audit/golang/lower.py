@@ -390,7 +390,14 @@ class Lowering(Types):
     def _conversion(self, node: Node) -> IR:
         operand = self.expr(node.child_by_field_name("operand"))
         kind = self.type(node.child_by_field_name("type"))
-        return ["c", ["T", kind], [operand], node.start_point[0] + 1, [], node.start_point[1] + 1, node.end_point[0] + 1]
+        function: IR = ["T", kind]
+        types: IR = []
+        if kind[0] == "n" and kind[3]:
+            # `NewBox[*v1.Gadget](client)` looks like a conversion, and nearly always is a call.
+            function = [".", ["i", kind[1]], kind[2], node.start_point[0] + 1] if kind[1] else ["i", kind[2]]
+            types = kind[3]
+            self.called.add(kind[2])
+        return ["c", function, [operand], node.start_point[0] + 1, types, node.start_point[1] + 1, node.end_point[0] + 1]
 
     def _binary(self, node: Node) -> IR:
         left = self.expr(node.child_by_field_name("left"))

@@ -77,7 +77,7 @@ class Types:
             case "slice_type" | "array_type" | "implicit_length_array_type":
                 return ["[", self.type(node.child_by_field_name("element"))]
             case "channel_type":
-                return ["[", self.type(node.child_by_field_name("value"))]
+                return ["[", self.type(node.child_by_field_name("value")), "channel"]
             case "map_type":
                 return ["m", self.type(node.child_by_field_name("key")), self.type(node.child_by_field_name("value"))]
             case "function_type":

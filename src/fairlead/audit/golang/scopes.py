@@ -57,6 +57,12 @@ class Scope:
             scope = scope.parent
         return None
 
+    def copy(self) -> Scope:
+        """The same variables as of now: what `helper := helper.New()` was made from is not the variable."""
+        made = Scope(self.func, self.parent, self.tparams)
+        made.variables.update(self.variables)
+        return made
+
     def declare(self, name: str, kind: Type = None, parameter: int = -1) -> Var:
         made = Var(name, kind, parameter=parameter, depth=self.depth, scope=self)
         if name and name != "_":

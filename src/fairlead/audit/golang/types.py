@@ -1,8 +1,8 @@
 """What an expression is: the part of Go's type system that following a write needs.
 
-A type is a tuple: ("n", import path, name, arguments) | ("s", element) | ("m", key, value) | ("f", parameters, results, variadic)
-| ("S", file, struct) | ("I", file, interface) | ("tp", name, bound) | ("b", builtin) | None for unknown. Pointers are erased: no rule
-needs them.
+A type is a tuple: ("n", import path, name, arguments) | ("s", element) | ("s", element, "channel") | ("m", key, value)
+| ("f", parameters, results, variadic) | ("S", file, struct) | ("I", file, interface) | ("tp", name, bound) | ("b", builtin) | None for
+unknown. Pointers are erased: no rule needs them.
 Called by `walk` and `writes`. It never raises on odd code; it answers None.
 """
 
@@ -58,7 +58,8 @@ class Types:
             case "n":
                 return self._named(ir, file, bound)
             case "[":
-                return ("s", self.of_syntax(ir[1], file, bound))
+                made = self.of_syntax(ir[1], file, bound)
+                return ("s", made, "channel") if len(ir) > 2 else ("s", made)
             case "m":
                 return ("m", self.of_syntax(ir[1], file, bound), self.of_syntax(ir[2], file, bound))
             case "f":
@@ -281,6 +282,11 @@ def element(kind: Type) -> Type:
     if kind[0] == "m":
         return kind[2]  # type: ignore[no-any-return]
     return None
+
+
+def is_channel(kind: Type) -> bool:
+    """What comes out of a channel is what one variable of a loop over it holds; that of a list holds a number."""
+    return kind is not None and kind[0] == "s" and len(kind) > 2
 
 
 def same_type_method(name: str) -> bool:

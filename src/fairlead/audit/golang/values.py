@@ -12,7 +12,7 @@ from fairlead.audit.golang import known
 from fairlead.audit.golang.project import Func
 from fairlead.audit.golang.scopes import Scope
 from fairlead.audit.golang.trees import flat, parts, type_name
-from fairlead.audit.golang.types import Type, Types, element, same_type_method
+from fairlead.audit.golang.types import Type, Types, element, is_channel, same_type_method
 
 if TYPE_CHECKING:
     from fairlead.audit.golang.project import GoFile
@@ -85,7 +85,7 @@ class Values:
             kind = self.types.underlying(self.typeof(value, scope, depth))
             if kind is not None and kind[0] == "m":
                 return kind[1] if position == 0 else kind[2]  # type: ignore[no-any-return]
-            return None if position == 0 else element(kind)
+            return None if position == 0 and not is_channel(kind) else element(kind)
         if value and value[0] == "c":
             found = self.results(value, scope, depth)
             return found[position] if position < len(found) else None
@@ -164,6 +164,10 @@ class Values:
         kind = self.types.underlying(self.typeof(function, scope, depth + 1))
         if kind is not None and kind[0] == "f":
             return list(kind[2])
+        if call[4] and function[0] == ".":
+            # What a generic function of another module makes of these types is called after it: `NewPatcher[*Gadget](client)`.
+            made = tuple(self.types.of_syntax(argument, scope.file, scope.tparams) for argument in call[4])
+            return [("n", self.imported(function[1], scope), function[2].removeprefix("New"), made)]
         if function[0] in ("i", "."):
             conversion = self._conversion(function, scope)
             if conversion is not None:
@@ -253,8 +257,11 @@ class Values:
         for name, argument in zip(names, call[4], strict=False):
             given[name] = self.types.of_syntax(argument, scope.file, scope.tparams)
         function = call[1]
-        if function[0] == "[" and function[2][0] in ("T", "i", "."):
-            given[names[0]] = self._as_type(function[2], scope)
+        if function[0] == "[":
+            # One type argument reads as an index: `NewBox[*v1.Gadget](client)`.
+            argument = function[2][1] if function[2][0] == "*" else function[2]
+            if argument[0] in ("T", "i", "."):
+                given[names[0]] = self._as_type(argument, scope)
         for parameter, argument in zip(callee.ir[4], call[2], strict=False):
             shape = parameter[1]
             while shape and shape[0] == "p":
@@ -273,7 +280,9 @@ class Values:
         if function[0] == "i":
             if scope.find(function[1]) is not None:
                 return self._held(function[1], scope, depth)
-            return self.project.function(scope.file.package, function[1])
+            found = self.project.function(scope.file.package, function[1])
+            dotted = self.project.imports(scope.file).get(".", "") if found is None else ""
+            return self.project.function(dotted, function[1]) if dotted else found
         if function[0] == ".":
             path = self.imported(function[1], scope)
             if path:

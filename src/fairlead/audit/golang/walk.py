@@ -187,9 +187,9 @@ class Walk:
             return
         var = scope.variables.get(name) if operator == ":=" else scope.find(name)
         if var is None:
+            hidden = scope.parent or scope.copy() if mentions(value, name) else None
             var = scope.declare(name)
-            if scope.parent is not None and mentions(value, name):
-                var.origin = scope.parent
+            var.origin = hidden
         entry = (value, index)
         if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
             self.map_ordered.add(name)
