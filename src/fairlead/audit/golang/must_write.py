@@ -24,8 +24,10 @@ _ASIDE = re.compile(r"\bnil\b|Enabled\(|(?i:equal|change|update|modified|differ|
 class Paths:
     """The paths through a function that have not written yet. `always` says whether none of them ends in success."""
 
-    def __init__(self, func: Func, writes: Collection[int], closure: list[Any] | None = None) -> None:
+    def __init__(self, func: Func, writes: Collection[int], closure: list[Any] | None = None, *, alone: bool = False) -> None:
         self.func = func
+        # Whether the function writes nothing else.
+        self.alone = alone
         self.results = closure[5] if closure else func.ir[5]
         self.given = {func.ir[1], *(parameter[0] for parameter in func.ir[4])}
         self.writes = writes
@@ -87,8 +89,11 @@ class Paths:
         condition = render(one[2])
         then, then_wrote = self._branch(one[3])
         other, other_wrote = self._branch(one[4] or [])
-        if _aside(condition) and _is_quiet(rest) and ((then_wrote and not then[0]) or (other_wrote and not other[0])):
-            # Whether there was an error, or something to write to, or a change, does not alter what the function is for.
+        wrote = (then_wrote and not then[0]) or (other_wrote and not other[0])
+        asked = self.alone and not one[4] and condition.lstrip("!") not in self.given
+        if wrote and _is_quiet(rest) and (asked or _aside(condition)):
+            # Whether there was an error, or something to write to, or a change, does not alter what the function is for; where nothing
+            # is done otherwise, no other question does, unless the caller answers it.
             return False, False
         leaves = ERROR.search(condition) is None and (
             (then[1] and not _leaves_at_once(one[3])) or (other[1] and not _leaves_at_once(one[4] or []))
@@ -135,7 +140,7 @@ class Paths:
         return False
 
     def _closure(self, func: list[Any]) -> bool:
-        return Paths(self.func, self.writes, func).always(func[6])
+        return Paths(self.func, self.writes, func, alone=self.alone).always(func[6])
 
     def _succeeds(self, values: list[Any]) -> bool:
         """Whether a return without a write says that all went well."""

@@ -81,6 +81,17 @@ class Origins:
             return bool(expr[2]) or (expr[1][0] == "." and _rooted(expr[1][1], receiver))
         return any(self._told_by_receiver(one, receiver, scope) for one in told)
 
+    def is_single(self, expr: list[Any], scope: Scope) -> bool:
+        """Whether the written object is read by a name that the source says: there is one, and who calls need not say which."""
+        while expr and expr[0] in ("&", "*"):
+            expr = expr[1]
+        var = scope.find(expr[1]) if expr and expr[0] == "i" else None
+        if var is None or var.parameter >= 0 or var.ranged:
+            return False
+        reads = [value for value, position in var.values if position == 0 and _reads(value)]
+        told = [*var.filled, *(given for read in reads for given in read[2] if not CONTEXT.search(render(given)))]
+        return bool(told) and not any(part[0] == "i" and scope.find(part[1]) is not None for one in told for part in parts(one))
+
     def _told_by_receiver(self, expr: list[Any], receiver: str, scope: Scope, depth: int = 0) -> bool:
         """A name that the receiver holds, a namespace and a name, or the object that has them."""
         for part in parts(expr):
@@ -120,6 +131,11 @@ class Origins:
         if expr[0] == "c" and expr[1][0] == "T" and expr[2]:
             return self.parameter(expr[2][0], scope, depth + 1)
         return -1
+
+
+def _reads(value: list[Any]) -> bool:
+    """`client.Gadgets().Get(ctx, "cluster", options)`"""
+    return bool(value) and value[0] == "c" and value[1][0] == "." and value[1][2] == "Get" and len(value[2]) >= 2
 
 
 def _rooted(expr: list[Any], name: str) -> bool:

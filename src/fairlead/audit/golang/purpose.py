@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
 _SHORT = 30
 _STEP = re.compile(
-    r"(?i)^(?!\w*(?:err|fail(?!over)))"
+    r"(?i)^(?!\w*(?:(?-i:Err)|fail(?!over)))"
     r"(?:(?:do|inner)?reconcile|sync|setup|main|execute$|run|\w*worker$|on(?:add|update|delete))"
 )
-_ASKS = re.compile(r"(?i)^(?!\w*(?:err|fail(?!over)))(?:check|should|verify|validate|detect|wait)")
+_ASKS = re.compile(r"(?i)^(?!\w*(?:(?-i:Err)|fail(?!over)))(?:check|should|verify|validate|detect|wait)")
 # Who closes a scope persists what was staged in it, whatever has to be done before.
 _MARKS = re.compile(r"(?i)^(?:mark|flag|set(?!up)|fail|record|register|report|close$|handle\w*(?:err|fail))")
 _OUTCOMES = {"error", "bool", "Result", "Duration", "Status"}
@@ -36,6 +36,7 @@ _LOOKS = re.compile(
     r"build|make|compute|calculate|determine|collect|count|parse|convert|deepcopy|to|retry|sleep|wait|store|cache|remember|enqueue|requeue|notify|emit|alert|publish|observe|record|track|measure)|event"
 )
 
+_CLIENT = re.compile(r"(?i)(?:client|clientset|kube|config)\w*(?:\(\))?$")
 _MEASURES = {"metric", "metrics", "monitoring", "telemetry", "trace", "tracing", "otel", "log", "logger", "klog"}
 _DOES = re.compile(
     r"(?i)reconcile|sync|ensure|create|delete|remove|apply|upsert|update|patch|run|start|stop|exec|process|handle|provision|scale|evict|install|"
@@ -58,7 +59,7 @@ def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool
         return False
     if not marks and _Effects(func, sites, answers).any(func.body):
         return False
-    return Paths(func, sites).always(func.body)
+    return Paths(func, sites, alone=True).always(func.body)
 
 
 def _answers_little(func: Func, kinds: set[str]) -> bool:
@@ -96,6 +97,7 @@ class _Effects:
         self.sites = sites
         self.answers = answers
         self.imported = {"", *(alias or path.rsplit("/", 1)[-1] for alias, path in (func.file.facts or {}).get("imports", ()))}
+        self.made = {name for one in flat(func.body) for name in _made(one)}
 
     def any(self, body: list[Any]) -> bool:
         return any(one[0] == "g" or self._in(one) for one in flat(body))
@@ -109,7 +111,9 @@ class _Effects:
                     return True
                 if part[0] != "c" or id(part) in self.sites or (part is expr and assigned[:1] == ["ctx"]):
                     continue
-                own = may_fail and part is expr and part[1][0] == "." and _root(part) not in self.imported
+                # `text, err := made.Summary()` computes; what answers nothing but an error does something.
+                computed = self.made if len(assigned) > 1 else set()
+                own = may_fail and part is expr and part[1][0] == "." and _root(part) not in self.imported | computed
                 if (own or (part[2] and CONTEXT.search(render(part[2][0])) is not None)) and not self._looks(part):
                     return True
         return False
@@ -119,6 +123,22 @@ class _Effects:
         if _root(call) in _MEASURES or _LOOKS.search(name) or _hands_on(call, self.sites):
             return True
         return _DOES.search(name) is None and self.answers(self.func, call)
+
+
+def _made(one: list[Any]) -> list[str]:
+    """Variables that hold something new: `set := patches.New()`, `sum := tally{}`. What is done to it stays here."""
+    if one[0] != "=" or one[3] != ":=" or len(one[1]) != len(one[2]):
+        return []
+    return [str(name[1]) for name, value in zip(one[1], one[2], strict=True) if name[0] == "i" and _is_new(value)]
+
+
+def _is_new(value: list[Any]) -> bool:
+    while value and value[0] in ("&", "*"):
+        value = value[1]
+    if not value or value[0] != "c":
+        return bool(value) and value[0] == "L"
+    name = _called(value)
+    return name.startswith(("New", "new")) and not any(CONTEXT.search(render(given)) or _CLIENT.search(render(given)) for given in value[2])
 
 
 def _hands_on(call: list[Any], sites: Collection[int]) -> bool:

@@ -292,7 +292,7 @@ class Writes:
         if raw.derived < 0:
             raw.derived = self.origins.derived(expr, scope, names=True)
         if raw.derived < 0:
-            raw.held = self.origins.of_receiver(expr, scope)
+            raw.held = self.origins.of_receiver(expr, scope) or self.origins.is_single(expr, scope)
 
     # -- client-go -----------------------------------------------------------------------------------------------
 
