@@ -294,7 +294,7 @@ class GoFrontend:
                 for func in file.funcs:
                     if names & set(func.ir[9]):
                         self._walk(func)
-            for func in self.handed.take(fresh, [self.project.files[path] for path in sorted(self.audited)]):
+            for func in self.handed.take(fresh, self.audited):
                 if func.file.path in self.audited:
                     self._walk(func)
             fresh = self._new_wrappers()

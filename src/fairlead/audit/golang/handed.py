@@ -9,9 +9,9 @@ import re
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Collection, Iterator
 
-    from fairlead.audit.golang.project import Func, GoFile
+    from fairlead.audit.golang.project import Func
     from fairlead.audit.golang.values import Values
     from fairlead.audit.golang.wrapper import Wrapper
 
@@ -26,20 +26,22 @@ class Handed:
     def held(self, func: Func, name: str) -> list[Wrapper]:
         return self._held.get((func.key, name), [])
 
-    def take(self, fresh: list[Wrapper], files: list[GoFile]) -> list[Func]:
-        """Notes where these writers are handed in, and answers the functions that were not known to run one."""
-        by_name: dict[str, list[Wrapper]] = {}
+    def take(self, fresh: list[Wrapper], audited: Collection[str]) -> list[Func]:
+        """Notes where these writers are handed in, and answers the functions that were not known to run one. Who hands on a function is
+        nearly always in its package; looking everywhere would cost more than all the rest."""
+        by_package: dict[str, dict[str, list[Wrapper]]] = {}
         for wrapper in fresh:
-            by_name.setdefault(wrapper.func.name, []).append(wrapper)
-        # As an argument: a name that a comma or the end of the call follows.
-        pattern = re.compile(rb"[(,]\s*(?:\w+\.)*(?:" + b"|".join(re.escape(name.encode()) for name in sorted(by_name)) + rb")\s*[,)]")
+            by_package.setdefault(wrapper.func.file.package, {}).setdefault(wrapper.func.name, []).append(wrapper)
         found: list[Func] = []
-        for file in files:
-            if pattern.search(file.source) is None:
-                continue
-            self.values.project.facts(file, True)
-            for func in list(file.funcs):
-                found.extend(self._in(func, by_name))
+        for path, by_name in by_package.items():
+            # As an argument: a name that a comma or the end of the call follows.
+            pattern = re.compile(rb"[(,]\s*(?:\w+\.)*(?:" + b"|".join(re.escape(name.encode()) for name in sorted(by_name)) + rb")\s*[,)]")
+            package = self.values.project.package_of(path)
+            for file in package.files if package is not None else ():
+                if file.path in audited and pattern.search(file.source) is not None:
+                    self.values.project.facts(file, True)
+                    for func in list(file.funcs):
+                        found.extend(self._in(func, by_name))
         return found
 
     def _in(self, func: Func, by_name: dict[str, list[Wrapper]]) -> Iterator[Func]:
