@@ -16,6 +16,7 @@ from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.bases import Bases
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
+from fairlead.audit.golang.effects import acts, does
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.handed import Handed
 from fairlead.audit.golang.must_write import Paths
@@ -55,6 +56,8 @@ _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Statu
 _IMPORTS_END = 16_000
 # Helpers that call helpers: more than anybody reads through.
 _LEVELS = 15
+# How far a function is looked into for whether it does anything.
+_DEEP = 3
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -401,19 +404,30 @@ class GoFrontend:
             known_one = self._purposes[id(func)] = (walk, is_for_writing(func, walk.found, self._answers))
         return known_one[1]
 
-    def _answers(self, func: Func, call: list[Any]) -> bool:
-        """Whether a function of the package, or a method of the same receiver, is called for its answer: it has one, and writes nothing."""
-        called = call[1]
-        if called[0] == "i":
-            callee = self.project.function(func.file.package, called[1])
-        elif called[0] == "." and called[1][0] == "i" and called[1][1] == func.ir[1] and func.receiver:
-            callee = self.project.method(func.file.package, func.receiver, called[2])
-        else:
-            return False
-        if callee is None or [type_name(result[1]) for result in callee.ir[5]] in ([], ["error"]):
+    def _answers(self, func: Func, call: list[Any], depth: int = 0) -> bool:
+        """Whether a function of the project is called for its answer, or for what it changes in memory: it writes nothing, and does
+        nothing else."""
+        callee = self._called_by(func, call)
+        if callee is None:
             return False
         walked = self.walks.get(id(callee))
-        return walked is None or not walked[1].found
+        if walked is not None and walked[1].found:
+            return False
+        if [type_name(result[1]) for result in callee.ir[5]] not in ([], ["error"]) and not does(callee.name):
+            return True
+        return depth < _DEEP and not acts(self.values.with_body(callee), lambda inner, one: self._answers(inner, one, depth + 1))
+
+    def _called_by(self, func: Func, call: list[Any]) -> Func | None:
+        """A function of the project, or a method of the same receiver."""
+        called = call[1]
+        if called[0] == "i":
+            return self.project.function(func.file.package, called[1])
+        if called[0] != "." or called[1][0] != "i":
+            return None
+        if called[1][1] == func.ir[1] and func.receiver:
+            return self.project.method(func.file.package, func.receiver, called[2])
+        path = self.project.imports(func.file).get(called[1][1], "")
+        return self.project.function(path, called[2]) if path else None
 
     def _lower_callers(self, fresh: list[Wrapper], held: set[str]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it, or a field that holds one."""

@@ -126,7 +126,9 @@ class Paths:
         falls, leaves, default = False, False, False
         for _, body, _, is_default in one[3]:
             ended = self.run(body)
-            falls, leaves = falls or ended[0], leaves or (ended[1] and not _leaves_at_once(body))
+            # What is none of the kinds that it writes is told so, at most.
+            silent = is_default and all(statement[0] == "e" for statement in body)
+            falls, leaves = falls or (ended[0] and not silent), leaves or (ended[1] and not _leaves_at_once(body))
             default = default or is_default
         # Where no case fits, and nothing more happens, there was nothing to do.
         return falls or not (default or _is_quiet(rest)), leaves
@@ -134,7 +136,12 @@ class Paths:
     def writing(self, expr: list[Any]) -> bool:
         """A write in the expression itself, in a closure that it hands on or runs, or in one kept before."""
         for part in parts(expr):
-            if id(part) in self.writes or (part[0] == "F" and self._closure(part[1])) or (part[0] == "i" and part[1] in self.closures):
+            if (
+                id(part) in self.writes
+                or (part[0] == "F" and self._closure(part[1]))
+                or (part[0] == "i" and part[1] in self.closures)
+                or calls_itself(self.func, part)
+            ):
                 self.wrote = True
                 return True
         return False
@@ -148,6 +155,14 @@ class Paths:
             return True
         last = values[-1]
         return str(last[1]) == "nil" if last[0] == "i" else "err" not in render(last).lower()
+
+
+def calls_itself(func: Func, part: list[Any]) -> bool:
+    """Trying again by a call of itself."""
+    if part[0] != "c":
+        return False
+    called = [".", ["i", func.ir[1]], func.name] if func.receiver else ["i", func.name]
+    return bool(part[1][: len(called)] == called)
 
 
 def _aside(condition: str) -> bool:
