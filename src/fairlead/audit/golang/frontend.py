@@ -43,7 +43,8 @@ _RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
 _FINDS = re.compile(
     r"(?i)^(?:bulk|batch)?(?:(?:update|patch|write|persist|report|publish|refresh)\w*status|"
-    r"(?:set|mark|save|store|update|patch|clean|clear|reset|init\w*)\w*(?:status|condition|phase)(?:es|s)?$)"
+    r"(?:set|mark|save|store|update|patch|clean|clear|reset|init\w*)\w*(?:status|condition|phase)(?:es|s)?$|"
+    r"(?:sync|ensure|record|propagate|aggregate|reconcile|add|remove)\w*(?:status|condition)(?:es|s)?$)"
 )
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
 _STATUS_PACKAGE = re.compile(r"(?:^|/)(?:status(?:es)?|conditions?)$")

@@ -81,14 +81,17 @@ class Origins:
             return bool(expr[2]) or (expr[1][0] == "." and _rooted(expr[1][1], receiver))
         return any(self._told_by_receiver(one, receiver, scope) for one in told)
 
-    def is_single(self, expr: list[Any], scope: Scope) -> bool:
+    def is_single(self, expr: list[Any], scope: Scope, depth: int = 0) -> bool:
         """Whether the written object is read by a name that the source says: there is one, and who calls need not say which."""
-        while expr and expr[0] in ("&", "*"):
-            expr = expr[1]
+        while expr and (expr[0] in ("&", "*") or _copies(expr)):
+            expr = expr[1] if expr[0] != "c" else expr[1][1]
         var = scope.find(expr[1]) if expr and expr[0] == "i" else None
         if var is None or var.parameter >= 0 or var.ranged:
             return False
-        reads = [value for value, position in var.values if position == 0 and _reads(value)]
+        made = [value for value, position in var.values if position == 0]
+        if depth < 3 and any(_copies(value) and self.is_single(value, var.home(scope), depth + 1) for value in made):
+            return True
+        reads = [value for value in made if _reads(value)]
         told = [*var.filled, *(given for read in reads for given in read[2] if not CONTEXT.search(render(given)))]
         return bool(told) and not any(part[0] == "i" and scope.find(part[1]) is not None for one in told for part in parts(one))
 
@@ -131,6 +134,10 @@ class Origins:
         if expr[0] == "c" and expr[1][0] == "T" and expr[2]:
             return self.parameter(expr[2][0], scope, depth + 1)
         return -1
+
+
+def _copies(value: list[Any]) -> bool:
+    return value[0] == "c" and value[1][0] == "." and value[1][2] in ("DeepCopy", "DeepCopyObject")
 
 
 def _reads(value: list[Any]) -> bool:

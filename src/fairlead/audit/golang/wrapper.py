@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from fairlead.audit.model import Site
 
 WRITER_NAME = re.compile(
-    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark)\w*(?:status|condition|phase|state)|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
+    r"(?i)^(?:update|patch|write|flush|persist|save|apply|set|sync|commit|mutate|record|report|publish|store|retry|try|do|ensure|mark|"
+    r"transition|change|move|advance|clear|reset|init|refresh|add|remove|bump)\w*(?:status|condition|phase|state)"
+    r"|^(?:update|patch|flush|persist|save)\w*$|^\w*(?:status|condition)\w*$"
 )
 
 
