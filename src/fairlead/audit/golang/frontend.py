@@ -18,8 +18,9 @@ from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
 from fairlead.audit.golang.effects import acts, does
 from fairlead.audit.golang.flow import double_writes
-from fairlead.audit.golang.handed import Handed
+from fairlead.audit.golang.functions import FunctionValues, kept_closures
 from fairlead.audit.golang.must_write import Paths
+from fairlead.audit.golang.project import Func
 from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step, makes_function
 from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill, sets_status
@@ -34,7 +35,7 @@ from fairlead.audit.model import Facts, Function, Site, Skipped
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from fairlead.audit.golang.project import Func, GoFile, Project
+    from fairlead.audit.golang.project import GoFile, Project
     from fairlead.audit.golang.scopes import Scope
     from fairlead.audit.golang.types import Type
 
@@ -73,7 +74,9 @@ class GoFrontend:
         self.writes = Writes(self.values)
         self.controllers = Controllers(self.values, self.writes)
         self.dispatch = Dispatch(self.types)
-        self.handed = Handed(self.values)
+        self.functions = FunctionValues(self.values)
+        self._closures: set[int] = set()
+        self._called_later: set[str] = set()
         self.walks: dict[int, tuple[Func, Walk]] = {}
         self.raws: dict[int, Raw] = {}
         self.wrappers: dict[str, Wrapper] = {}
@@ -149,8 +152,8 @@ class GoFrontend:
         if name in _INTERESTING or function[0] == "i" or outside.may_write(name, walk.func.file):
             raw = self.writes.classify(call, scope)
         helper: Wrapper | None = None
-        if raw is None and (name in self.by_method or self.handed.held(walk.func, name)):
-            fitting = self._wrappers_of(call, name, scope)
+        if raw is None:
+            fitting = self._wrappers_of(call, name, scope) if name in self.by_method else self.functions.held(call, scope)
             helper = fitting[0] if fitting else None
             if helper is not None and makes_function(helper.func) and id(call) not in walk.handed:
                 # What it makes is kept, and runs when somebody calls it.
@@ -219,11 +222,8 @@ class GoFrontend:
             known_one = self.wrappers.get(callee.key)
             return [known_one] if known_one is not None else []
         function = call[1]
-        if function[0] == "i":
-            var = scope.find(name)
-            return self.handed.held(scope.func, name) if var is not None and var.parameter >= 0 else []
         if function[0] != "." or self.values.imported(function[1], scope):
-            return []
+            return self.functions.held(call, scope)
         owner = self.values.typeof(function[1], scope)
         member = self.types.member(owner, name)
         if member is not None and member[0] == "field":
@@ -291,14 +291,18 @@ class GoFrontend:
         for _ in range(_LEVELS):
             if not fresh:
                 return
-            held = self._fields_with(fresh)
+            takers, kept = self.functions.take(fresh, self.audited)
+            for field in kept & set(self.functions.fields):
+                self._held_in(field, self.functions.fields[field])
+            held = self._fields_with(fresh) | kept | self._called_later
+            self._called_later = set()
             names = {wrapper.func.name for wrapper in fresh} | held
             self._lower_callers(fresh, held)
             for file in self._audited_files():
                 for func in file.funcs:
                     if names & set(func.ir[9]):
                         self._walk(func)
-            for func in self.handed.take(fresh, self.audited):
+            for func in takers:
                 if func.file.path in self.audited:
                     self._walk(func)
             fresh = self._new_wrappers()
@@ -320,6 +324,10 @@ class GoFrontend:
                         self.by_method.setdefault(held.decode(), []).append(wrapper)
                         out.add(held.decode())
         return out
+
+    def _held_in(self, field: str, wrappers: list[Wrapper]) -> None:
+        known = self.by_method.setdefault(field, [])
+        known.extend(wrapper for wrapper in wrappers if wrapper not in known)
 
     def _new_wrappers(self) -> list[Wrapper]:
         made: list[Wrapper] = []
@@ -345,7 +353,36 @@ class GoFrontend:
                     made.append(wrapper)
                 elif self.wrappers[func.key].position == position:
                     self.wrappers[func.key].sites = sites
+            if walk.closures - self._closures:
+                made.extend(self._kept_by(func, walk))
         return made
+
+    def _kept_by(self, func: Func, walk: Walk) -> Iterable[Wrapper]:
+        """Closures of a function that write and outlive it, as writers of their own: `k.finish = func(ctx, gadget) error {...}`."""
+        fresh = walk.closures - self._closures
+        self._closures |= fresh
+        for field, closure in kept_closures(func.body):
+            if id(closure) not in fresh:
+                continue
+            own = Func(func.file, [f"{func.name}:{closure[7]}", *closure[1:], []])
+            around = self.values.quick_scope(func)
+            for var in around.variables.values():
+                # Who calls the closure gives it its own parameters, not those of the function around it.
+                var.parameter = -1
+            inner = follow(self.values, own, self._on_call, around)
+            sites = [site for site in inner.found.values() if site.target == "status"] if inner is not None else []
+            if inner is None or not sites or not is_for_writing(own, inner.found, self._answers):
+                continue
+            raw = self.raws[id(sites[0])]
+            wrapper = Wrapper(own, max(raw.parameter, raw.derived), sites)
+            self.wrappers[own.key] = wrapper
+            if field:
+                self.functions.keeps(field, wrapper)
+                self._held_in(field, [wrapper])
+            else:
+                self.functions.makes(func, wrapper)
+            self._called_later.add(field or func.name)
+            yield wrapper
 
     def _told_apart(self, func: Func, sites: list[Site]) -> list[Site]:
         """A create-or-update of the project's own that writes a status too, for kinds that have one, is not called for that. What is named

@@ -321,12 +321,13 @@ class Values:
         return scope
 
     def entry_scope(self, func: Func, parent: Scope | None = None) -> Scope:
+        """The receiver, the parameters and the named results; what a closure is in stands around it."""
         bound = self.types.type_parameters(func) if parent is None else parent.tparams
         scope = Scope(func, parent, bound)
         if func.ir[1]:
             scope.declare(func.ir[1], self.types.of_syntax(func.ir[2], func.file, bound))
         for position, (name, kind, _) in enumerate(func.ir[4]):
-            scope.declare(name, self.types.of_syntax(kind, func.file, bound), position if parent is None else -1)
+            scope.declare(name, self.types.of_syntax(kind, func.file, bound), position)
         for name, kind, _ in func.ir[5]:
             if name:
                 scope.declare(name, self.types.of_syntax(kind, func.file, bound))

@@ -71,11 +71,11 @@ _META_FIELDS = {"Labels", "Annotations", "Finalizers", "OwnerReferences", "Objec
 _REGISTERS = re.compile(r"^(?:On[A-Z]|Register|Watch|New|With|Handle(?:Func)?$|(?:Add|Set)\w*(?:Handler|Func))")
 
 
-def follow(values: Values, func: Func, on_call: OnCall) -> Walk | None:
+def follow(values: Values, func: Func, on_call: OnCall, around: Scope | None = None) -> Walk | None:
     """One pass over one function; none where the auditor cannot follow it. A function that breaks the auditor is noted and left out: the
     others are worth more than the traceback."""
     try:
-        return Walk(values, func, on_call).run()
+        return Walk(values, func, on_call).run(around)
     except RecursionError:
         return None
     except Exception as error:
@@ -109,9 +109,11 @@ class Walk:
         self.asked_again = False
         # Calls whose answer goes straight to another call.
         self.handed: set[int] = set()
+        # Closures that write.
+        self.closures: set[int] = set()
 
-    def run(self) -> Walk:
-        scope = self.values.entry_scope(self.func)
+    def run(self, around: Scope | None = None) -> Walk:
+        scope = self.values.entry_scope(self.func, around)
         self.scope = scope
         self.statements(self.func.body, scope)
         return self
@@ -343,8 +345,11 @@ class Walk:
         asked = self.asked_again
         self.asked_again = asked or [type_name(one[1]) for one in func[5]] == ["bool", "error"]
         # What is deferred answers with the results of the function that it ends.
+        before = len(self.found)
         with self.uses.closure(func[5] or (self.uses.results if self.deferred else [])):
             self.inner(func[6], inside)
+        if len(self.found) > before:
+            self.closures.add(id(func))
         self.asked_again = asked
 
     def _call(self, call: list[Any], scope: Scope) -> None:

@@ -1,0 +1,163 @@
+"""Functions as values: which writer a parameter, a field or the result of a function holds.
+
+Called by `frontend` for new wrappers. `r.workWith(ctx, gadget, r.enter)` makes `then(ctx, gadget, "Done")` in `workWith` a write, and so
+do `hooks{onEnd: r.enter}` and `return r.enter` for who calls what they keep. Closures that write, and are kept, are writers too.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator
+
+    from fairlead.audit.golang.project import Func
+    from fairlead.audit.golang.scopes import Scope
+    from fairlead.audit.golang.values import Values
+    from fairlead.audit.golang.wrapper import Wrapper
+
+_STEPS = 4
+
+
+class FunctionValues:
+    """What holds a writer: parameters by function and name, results by function; fields by their names."""
+
+    def __init__(self, values: Values) -> None:
+        self.values = values
+        self.fields: dict[str, list[Wrapper]] = {}
+        self._parameters: dict[tuple[str, str], list[Wrapper]] = {}
+        self._results: dict[str, list[Wrapper]] = {}
+        self._makers: set[str] = set()
+
+    def held(self, call: list[Any], scope: Scope) -> list[Wrapper]:
+        """The writers that a call of a function value may run: `then(ctx)`, `r.writer()(ctx)`, `write := r.writer(); write(ctx)`."""
+        function = call[1]
+        if function[0] == "c":
+            return self._made(function, scope)
+        var = scope.find(function[1]) if function[0] == "i" else None
+        if var is None:
+            return []
+        if var.parameter >= 0:
+            return self._parameters.get((scope.func.key, function[1]), [])
+        value, position = var.values[-1] if var.values else ([], 1)
+        return self._made(value, var.home(scope)) if position == 0 and value and value[0] == "c" else []
+
+    def _made(self, call: list[Any], scope: Scope) -> list[Wrapper]:
+        if not self._makers or _name(call[1]) not in self._makers:
+            return []
+        callee = self.values.callee(call, scope)
+        return self._results.get(callee.key, []) if callee is not None else []
+
+    def makes(self, func: Func, wrapper: Wrapper) -> bool:
+        """Notes that a function answers with a writer; whether that is news."""
+        known = self._results.setdefault(func.key, [])
+        if wrapper in known:
+            return False
+        known.append(wrapper)
+        self._makers.add(func.name)
+        return True
+
+    def keeps(self, field: str, wrapper: Wrapper) -> bool:
+        """Notes that a field of this name holds a writer; whether that is news."""
+        known = self.fields.setdefault(field, [])
+        if wrapper in known:
+            return False
+        known.append(wrapper)
+        return True
+
+    def take(self, fresh: list[Wrapper], audited: Collection[str]) -> tuple[list[Func], set[str]]:
+        """Notes where these writers are kept: the functions that were not known to run one, and the names by which others may call one. Who
+        keeps a function is nearly always in its package; looking everywhere would cost more than all the rest."""
+        by_package: dict[str, dict[str, list[Wrapper]]] = {}
+        for wrapper in fresh:
+            by_package.setdefault(wrapper.func.file.package, {}).setdefault(wrapper.func.name, []).append(wrapper)
+        takers: list[Func] = []
+        names: set[str] = set()
+        for path, by_name in by_package.items():
+            # As a value: a name that is no call.
+            words = b"|".join(re.escape(name.encode()) for name in sorted(by_name))
+            pattern = re.compile(rb"(?:[(,:={]|return)\s*(?:\w+\.)*(?:" + words + rb")\s*[,)}\n]")
+            package = self.values.project.package_of(path)
+            for file in package.files if package is not None else ():
+                found = [match.end() for match in pattern.finditer(file.source)] if file.path in audited else []
+                if found:
+                    self.values.project.facts(file, True)
+                    lines = [file.source.count(b"\n", 0, at - 1) + 1 for at in found]
+                    for func in list(file.funcs):
+                        if any(func.line <= line <= int(func.ir[8]) for line in lines):
+                            self._scan(func, by_name, takers, names)
+        for _ in range(_STEPS):
+            again, takers_before = [*takers], len(takers)
+            for func in again:
+                self._scan(func, {}, takers, names)
+            if len(takers) == takers_before:
+                break
+        return takers, names
+
+    def _scan(self, func: Func, by_name: dict[str, list[Wrapper]], takers: list[Func], names: set[str]) -> None:
+        """Every place of a function where a function value goes: an argument, a field, an answer."""
+        scope: Scope | None = None
+        for place, value in _kept(func.body):
+            name = _name(value)
+            if name not in by_name and not (value[0] == "i" and (func.key, name) in self._parameters):
+                continue
+            scope = scope or self.values.quick_scope(func)
+            for wrapper in self._meant(value, func, scope, by_name.get(name, [])):
+                if place[0] == "field" and self.keeps(place[1], wrapper):
+                    names.add(place[1])
+                elif place[0] == "answer" and self.makes(func, wrapper):
+                    names.add(func.name)
+                elif place[0] == "argument":
+                    taker = self._taker(place[1], place[2], scope, wrapper)
+                    if taker is not None:
+                        takers.append(taker)
+
+    def _meant(self, value: list[Any], func: Func, scope: Scope, wrappers: list[Wrapper]) -> list[Wrapper]:
+        held = self._parameters.get((func.key, value[1]), []) if value[0] == "i" else []
+        given = self.values.callee(["c", value, [], 0, [], 0, 0], scope) if wrappers and not held else None
+        return held or [one for one in wrappers if given is not None and one.func.key == given.key]
+
+    def _taker(self, call: list[Any], position: int, scope: Scope, wrapper: Wrapper) -> Func | None:
+        """The function that a writer is handed to, if that is news."""
+        taker = self.values.callee(call, scope)
+        if taker is None or position >= len(taker.ir[4]):
+            return None
+        name, kind, _ = taker.ir[4][position]
+        taken = self.values.types.underlying(self.values.types.of_syntax(kind, taker.file))
+        known = self._parameters.setdefault((taker.key, name), [])
+        if taken is None or taken[0] != "f" or not name or wrapper in known:
+            return None
+        known.append(wrapper)
+        return self.values.with_body(taker)
+
+
+def kept_closures(body: list[Any]) -> Iterator[tuple[str, list[Any]]]:
+    """Closures that outlive the function: the field they are put into, or nothing where they are its answer."""
+    for place, value in _kept(body):
+        if value[0] == "F" and place[0] != "argument":
+            yield (place[1] if place[0] == "field" else ""), value[1]
+
+
+def _kept(tree: Any, inside: bool = False) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
+    """Places where a function may be kept, with what is put there. An answer of a closure is not its function's."""
+    if not isinstance(tree, list) or not tree:
+        return
+    match tree[0]:
+        case "c" if len(tree) == 7:
+            yield from ((("argument", tree, position), value) for position, value in enumerate(tree[2]) if value)
+        case "=" if len(tree) > 3 and isinstance(tree[1], list) and isinstance(tree[2], list):
+            for left, value in zip(tree[1], tree[2], strict=False):
+                if left and left[0] == "." and value:
+                    yield ("field", left[2]), value
+        case "L" if len(tree) > 2:
+            yield from ((("field", key), value) for key, value in tree[2] if key and value)
+        case "r" if len(tree) > 1 and isinstance(tree[1], list) and not inside:
+            yield from ((("answer",), value) for value in tree[1] if value)
+    for one in tree:
+        yield from _kept(one, inside or tree[0] == "F")
+
+
+def _name(value: list[Any]) -> str:
+    name = value[1] if value[0] == "i" else value[2] if value[0] == "." else ""
+    return name if isinstance(name, str) else ""
