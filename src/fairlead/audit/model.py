@@ -104,6 +104,8 @@ class Site:
     through: str = ""
     inner: bool = False
     failing: bool = False
+    # Calls a helper that asks first, and may well leave it.
+    asks: bool = False
 
     @property
     def place(self) -> str:

@@ -174,6 +174,7 @@ class GoFrontend:
             site.callee_key = helper.func.key
             site.base = site.base or chief.base
             site.force = chief.force
+            site.asks = helper.asks
             site.through = chief.through or chief.helper
             if not helper.func.ir[5]:
                 # It returns nothing: what became of the error is said where it was met.
@@ -347,7 +348,8 @@ class GoFrontend:
                 main = self._told_apart(func, sites)
                 apart, sites = len(main) < len(sites), main
                 if func.key not in self.wrappers:
-                    wrapper = Wrapper(func, position, sites, apart)
+                    asks = not WRITER_NAME.search(func.name) and not Paths(func, walk.found).always(func.body)
+                    wrapper = Wrapper(func, position, sites, apart, asks)
                     self.wrappers[func.key] = wrapper
                     self.by_method.setdefault(func.name, []).append(wrapper)
                     made.append(wrapper)
@@ -538,7 +540,7 @@ class GoFrontend:
         for site in sites:
             self.controllers.place(site, func, walk)
         facts.sites.extend(sites)
-        pairs = double_writes(func.body, walk.found)
+        pairs = double_writes(func.body, {id_: site for id_, site in walk.found.items() if not site.asks})
         name = self.controllers.of_function(func)
         facts.functions.append(Function(func.file.path, func.qualified, func.line, int(func.ir[8]), "go", walk.events, sites, pairs, name))
 

@@ -90,7 +90,7 @@ class Paths:
         then, then_wrote = self._branch(one[3])
         other, other_wrote = self._branch(one[4] or [])
         wrote = (then_wrote and not then[0]) or (other_wrote and not other[0])
-        asked = self.alone and not one[4] and condition.lstrip("!") not in self.given
+        asked = self.alone and not one[4] and condition.lstrip("!") not in self.given and not self._refuses(one[3])
         if wrote and _is_quiet(rest) and (asked or _aside(condition)):
             # Whether there was an error, or something to write to, or a change, does not alter what the function is for; where nothing
             # is done otherwise, no other question does, unless the caller answers it.
@@ -99,6 +99,13 @@ class Paths:
             (then[1] and not _leaves_at_once(one[3])) or (other[1] and not _leaves_at_once(one[4] or []))
         )
         return then[0] or other[0], leaves
+
+    def _refuses(self, body: list[Any]) -> bool:
+        """Whether a branch ends with an error that is not the write's: it tells of a failure, on the way to something else."""
+        last: list[Any] = body[-1] if body else ["?"]
+        if last[0] != "r" or not last[1] or type_name(self.results[-1][1] if self.results else []) != "error":
+            return False
+        return render(last[1][-1]) not in ("nil", "err") and not self.writing(last[1][-1])
 
     def _branch(self, body: list[Any]) -> tuple[tuple[bool, bool], bool]:
         before, self.wrote = self.wrote, False

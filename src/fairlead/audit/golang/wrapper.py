@@ -24,11 +24,12 @@ WRITER_NAME = re.compile(
 class Wrapper:
     """A function that writes what it is given: the position of the object, and what it does with it."""
 
-    __slots__ = ("apart", "func", "position", "sites")
+    __slots__ = ("apart", "asks", "func", "position", "sites")
 
-    def __init__(self, func: Func, position: int, sites: list[Site], apart: bool = False) -> None:
+    def __init__(self, func: Func, position: int, sites: list[Site], apart: bool = False, asks: bool = False) -> None:
         self.func = func
         self.apart = apart
+        self.asks = asks
         self.position = position
         self.sites = sites
 
