@@ -231,7 +231,8 @@ class GoFrontend:
             # A function value: whichever functions are put into a field of that name, in the project where the name says what for.
             about = _ABOUT_STATUS.search(name) is not None
             held = [wrapper for wrapper in self.by_method[name] if wrapper.func.name != name]
-            return [wrapper for wrapper in held if about or wrapper.func.file.package == scope.file.package]
+            kept = self.functions.kept(name, scope.file.package)
+            return [wrapper for wrapper in held if about or wrapper in kept or wrapper.func.file.package == scope.file.package]
         if member is None or member[0] != "abstract":
             return []
         return self.dispatch.writing(self.by_method[name], name, owner, member[1][0])
@@ -294,7 +295,7 @@ class GoFrontend:
                 return
             takers, kept = self.functions.take(fresh, self.audited)
             for field in kept & set(self.functions.fields):
-                self._held_in(field, self.functions.fields[field])
+                self._held_in(field, [wrapper for _, wrapper in self.functions.fields[field]])
             held = self._fields_with(fresh) | kept | self._called_later
             self._called_later = set()
             names = {wrapper.func.name for wrapper in fresh} | held
@@ -379,7 +380,7 @@ class GoFrontend:
             wrapper = Wrapper(own, max(raw.parameter, raw.derived), sites)
             self.wrappers[own.key] = wrapper
             if field:
-                self.functions.keeps(field, wrapper)
+                self.functions.keeps(field, func.file.package, wrapper)
                 self._held_in(field, [wrapper])
             else:
                 self.functions.makes(func, wrapper)

@@ -25,7 +25,7 @@ class FunctionValues:
 
     def __init__(self, values: Values) -> None:
         self.values = values
-        self.fields: dict[str, list[Wrapper]] = {}
+        self.fields: dict[str, list[tuple[str, Wrapper]]] = {}
         self._parameters: dict[tuple[str, str], list[Wrapper]] = {}
         self._results: dict[str, list[Wrapper]] = {}
         self._makers: set[str] = set()
@@ -58,13 +58,18 @@ class FunctionValues:
         self._makers.add(func.name)
         return True
 
-    def keeps(self, field: str, wrapper: Wrapper) -> bool:
-        """Notes that a field of this name holds a writer; whether that is news."""
+    def keeps(self, field: str, package: str, wrapper: Wrapper) -> bool:
+        """Notes that a field of this name, of a struct that this package fills, holds a writer; whether that is news."""
         known = self.fields.setdefault(field, [])
-        if wrapper in known:
+        here = (package, wrapper)
+        if here in known:
             return False
-        known.append(wrapper)
+        known.append(here)
         return True
+
+    def kept(self, field: str, package: str) -> list[Wrapper]:
+        """The writers that a package put into a field of this name."""
+        return [wrapper for path, wrapper in self.fields.get(field, ()) if path == package]
 
     def take(self, fresh: list[Wrapper], audited: Collection[str]) -> tuple[list[Func], set[str]]:
         """Notes where these writers are kept: the functions that were not known to run one, and the names by which others may call one. Who
@@ -104,7 +109,7 @@ class FunctionValues:
                 continue
             scope = scope or self.values.quick_scope(func)
             for wrapper in self._meant(value, func, scope, by_name.get(name, [])):
-                if place[0] == "field" and self.keeps(place[1], wrapper):
+                if place[0] == "field" and self.keeps(place[1], func.file.package, wrapper):
                     names.add(place[1])
                 elif place[0] == "answer" and self.makes(func, wrapper):
                     names.add(func.name)
