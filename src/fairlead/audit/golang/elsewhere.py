@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from fairlead.audit.golang.writes import Writes
 
 
+_STAND_INS = (b"test", b"fake", b"mock", b"stub")
+
+
 class Elsewhere:
     """Writes of other modules' functions, over one project."""
 
@@ -40,7 +43,9 @@ class Elsewhere:
         # A method with the name of a client's may be a database's; a function that is given a client is not.
         by_name = name not in known.WRITES or len(given) == len(arguments)
         handed = len(given) == len(arguments) and any(self.writes.is_status_writer(one) for one in arguments)
+        by_name = by_name or (name.endswith("Status") and any(self.kinds.is_object(kind) for kind in types[1:]))
         told = status or handed or (by_name and outside.writes_status(name, given, types)) or self._status_function(call, types)
+        told = told or self._promised(call, types)
         if not told and not self._foreign_updater(call, types):
             return self._foreign_object(call, types, scope)
         if self._in_project(call, scope):
@@ -72,6 +77,14 @@ class Elsewhere:
         held = self.types.underlying(member[1]) if member is not None and member[0] == "field" else None
         return held is not None and held[0] == "f"
 
+    def _promised(self, call: list[Any], types: list[Type]) -> bool:
+        """A method of an interface of the project, named after the writing of a status, that others are to implement: nobody here does."""
+        name, arguments = call[1][2], call[2]
+        if not outside.is_status_writer(name) or not arguments or len(types) == len(arguments):
+            return False
+        member = self.types.member(types[0], name)
+        return member is not None and member[0] == "abstract" and not self._implemented(name)
+
     def _foreign_updater(self, call: list[Any], types: list[Type]) -> bool:
         """A method of another module's type, named after the writing of a status, that is given a context and an object."""
         name, arguments = call[1][2], call[2]
@@ -102,7 +115,11 @@ class Elsewhere:
         """Whether the called function's body is in the project: then it is followed, not guessed."""
         if self.values.imported(call[1][1], scope):
             return False
-        member = self.types.member(self.values.typeof(call[1][1], scope), call[1][2])
+        owner = self.values.typeof(call[1][1], scope)
+        member = self.types.member(owner, call[1][2])
+        if owner is None and outside.is_status_writer(call[1][2]):
+            # Made by a function of another module.
+            return self._implemented(call[1][2])
         return member is None or member[0] == "method" or (member[0] == "abstract" and self._implemented(call[1][2]))
 
     def _implemented(self, name: str) -> bool:
@@ -110,7 +127,11 @@ class Elsewhere:
         known_one = self._methods.get(name)
         if known_one is None:
             text = name.encode() + b"("
-            method = re.compile(rb"^func \([^)\n]*\) " + re.escape(text), re.M)
-            files = self.values.project.files.values()
-            known_one = self._methods[name] = any(text in file.source and method.search(file.source) for file in files)
+            method = re.compile(rb"^func \((?:\w+ )?\*?(\w+)[^)\n]*\) " + re.escape(text), re.M)
+            # A stand-in for tests implements nothing, nor does a generated client.
+            everywhere = self.values.project.files.values()
+            files = [file for file in everywhere if text in file.source and not file.generated and not file.path.endswith("_test.go")]
+            known_one = self._methods[name] = any(
+                not receiver.lower().startswith(_STAND_INS) for file in files for receiver in method.findall(file.source)
+            )
         return known_one

@@ -192,7 +192,7 @@ class GoFrontend:
     def _site(self, func: Func, call: list[Any], raw: Raw) -> Site:
         return Site(
             file=func.file.path,
-            line=call[3],
+            line=raw.line or call[3],
             function=func.qualified,
             kind=raw.kind,
             target=raw.target,

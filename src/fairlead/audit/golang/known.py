@@ -62,7 +62,8 @@ def _is_helper_package(path: str) -> bool:
 
 def _generated_role(path: str, name: str) -> str:
     if "/typed/" in path:
-        if _TYPED_GROUP.search(name) or name.endswith("Client"):
+        if _TYPED_GROUP.search(name) or name.endswith(("Client", "Getter")):
+            # `corev1client.PodsGetter` has what a group has, for one kind.
             return "group"
         return "typed" if name.endswith("Interface") or name[:1].islower() else ""
     if "/listers/" in path or "/lister/" in path:

@@ -60,15 +60,21 @@ class Origins:
             return False
         if expr[0] == "i":
             var = scope.find(expr[1])
-            if var is None or var.parameter >= 0 or var.ranged:
+            if var is None or var.parameter >= 0:
                 return False
-            made = [value for value, position in var.values if position == 0]
+            made = [value for value, position in var.values if position == 0 or var.ranged]
+            if var.ranged:
+                # `for _, gadget := range engine.gadgets`
+                return any(_rooted(value, receiver) for value in made)
             if made and all(self.of_receiver(value, var.home(scope), depth + 1) for value in made):
                 return True
             return any(self._told_by_receiver(value, receiver, scope) for value in var.filled)
         if expr[0] == "." and depth:
             # `gadget := scope.Gadget`
             return _rooted(expr, receiver)
+        if expr[0] == "[":
+            # `gadget := engine.gadgets[name]`
+            return _rooted(expr[1], receiver)
         if expr[0] == "L":
             return any(self._told_by_receiver(value, receiver, scope) for _, value in expr[2])
         if expr[0] != "c" or expr[1][0] not in (".", "i"):

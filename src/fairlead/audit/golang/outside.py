@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 ELSEWHERE = "another module"
 _GENERIC = re.compile(r"(?i)^(?:\w*patch\w*|update\w*|apply\w*)$")
 _STATUS_WRITER = re.compile(
-    r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure|Set)\w*Conditions?$"
+    r"^(?:Set|Try)?(?:Update|Modify|Patch|Apply|Write|Persist|Save)\w*Status(?:es|To|(?:In|On)[A-Z]\w*)?$|^(?:Update|Patch|Apply|Write|Persist|Save|Ensure|Set)\w*Conditions?$"
     # A base for reconcilers that many operators embed.
     r"|^Manage(?:Outcome|Error|Success)(?:WithRequeue)?$"
 )

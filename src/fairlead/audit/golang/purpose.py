@@ -39,13 +39,20 @@ def is_for_writing(func: Func, sites: dict[int, Site], answers: Answers) -> bool
     """Whether the writes of a function, by the identity of their calls, are its purpose. `answers` knows calls that are made for what they
     return."""
     marks = _MARKS.search(func.name) is not None
-    if is_step(func.name) or (_ASKS.search(func.name) and not marks) or any(site.target != "status" for site in sites.values()):
+    if is_step(func.name) or (_ASKS.search(func.name) and not marks) or not _of_status(sites):
         return False
     if not _answers_little(func, {site.kind for site in sites.values()}):
         return False
     if not marks and Effects(func, sites, answers).any(func.body):
         return False
     return Paths(func, sites, alone=True).always(func.body)
+
+
+def _of_status(sites: dict[int, Site]) -> bool:
+    """Nothing but statuses is written, though what is missing may be made first."""
+    if any(site.target not in ("status", "create") for site in sites.values()):
+        return False
+    return all(site.failing for site in sites.values() if site.target == "create")
 
 
 def _answers_little(func: Func, kinds: set[str]) -> bool:

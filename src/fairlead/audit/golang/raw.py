@@ -39,3 +39,5 @@ class Raw:
     settled: bool = False
     lent: bool = False
     held: bool = False
+    # Where a request that is put together step by step begins.
+    line: int = 0

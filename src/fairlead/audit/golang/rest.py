@@ -19,10 +19,11 @@ _NAMES_RESOURCE = {"Resource", "AbsPath", "RequestURI"}
 
 @dataclass(slots=True)
 class Request:
-    """What a chain says: the verb of its opening, and the arguments of every step."""
+    """What a chain says: the verb and the line of its opening, and the arguments of every step."""
 
     verb: str
     opening: list[Any]
+    line: int
     steps: dict[str, list[Any]] = field(default_factory=dict)
 
 
@@ -41,7 +42,7 @@ def request(call: list[Any], scope: Scope) -> Request | None:
             return None
         method = at[1][2]
         if method in _OPENS and _NAMES_RESOURCE & set(steps):
-            return Request(_OPENS[method], at[2], steps)
+            return Request(_OPENS[method], at[2], at[3], steps)
         steps.setdefault(method, at[2])
         at = at[1][1]
     return None

@@ -382,6 +382,9 @@ class Walk:
             self.periodic or (str(site.target) == "status" and runs_again(self.func, self.values.project))
         ):
             site.error = "used"
+        if site.error == "logged" and self.func.name == "main" and not self.func.receiver:
+            # Who returns from main has ended the process.
+            site.error = "used"
         if self.asked_again and site.error in ("swallowed", "conflict-swallowed"):
             # The next round writes again; `return false, nil` of a condition asks for one.
             site.error = "used"

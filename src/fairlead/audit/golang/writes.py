@@ -459,7 +459,7 @@ class Writes:
         if subresource and subresource[0] != "status":
             return None
         target = "status" if subresource else {"create": "create", "delete": "delete"}.get(sent.verb, "spec")
-        raw = Raw(target, sent.verb)
+        raw = Raw(target, sent.verb, line=sent.line)
         body = sent.steps.get("Body", [])
         if sent.verb == "merge-patch":
             raw.verb = self.patches.verb_of_type(render(sent.opening[0]) if sent.opening else "", body[0] if body else ["?"], scope)
