@@ -393,7 +393,7 @@ class Walk:
         )
         site.failing = any(speaks_of_failure(guard) for guard in self.guards)
         self.found[id(call)] = site
-        self.event("write", site.line, site.subject, str(site.target), str(site.way), site)
+        self.event("write", call[3], site.subject, str(site.target), str(site.way), site)
 
     def _effects(self, call: list[Any], text: str, scope: Scope) -> None:
         """What calls do to objects, as far as their names tell."""
