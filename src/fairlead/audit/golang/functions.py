@@ -29,19 +29,23 @@ class FunctionValues:
         self._parameters: dict[tuple[str, str], list[Wrapper]] = {}
         self._results: dict[str, list[Wrapper]] = {}
         self._makers: set[str] = set()
+        self._new_makers: list[Func] = []
 
     def held(self, call: list[Any], scope: Scope) -> list[Wrapper]:
         """The writers that a call of a function value may run: `then(ctx)`, `r.writer()(ctx)`, `write := r.writer(); write(ctx)`."""
-        function = call[1]
-        if function[0] == "c":
-            return self._made(function, scope)
-        var = scope.find(function[1]) if function[0] == "i" else None
+        return self._value(call[1], scope)
+
+    def _value(self, value: list[Any], scope: Scope, depth: int = 0) -> list[Wrapper]:
+        """The writers that a value may be."""
+        if value[0] == "c":
+            return self._made(value, scope)
+        var = scope.find(value[1]) if value[0] == "i" else None
         if var is None:
             return []
         if var.parameter >= 0:
-            return self._parameters.get((scope.func.key, function[1]), [])
-        value, position = var.values[-1] if var.values else ([], 1)
-        return self._made(value, var.home(scope)) if position == 0 and value and value[0] == "c" else []
+            return self._parameters.get((scope.func.key, value[1]), [])
+        made, position = var.values[-1] if var.values else ([], 1)
+        return self._value(made, var.home(scope), depth + 1) if position == 0 and made and made != value and depth < _STEPS else []
 
     def _made(self, call: list[Any], scope: Scope) -> list[Wrapper]:
         if not self._makers or _name(call[1]) not in self._makers:
@@ -56,6 +60,7 @@ class FunctionValues:
             return False
         known.append(wrapper)
         self._makers.add(func.name)
+        self._new_makers.append(func)
         return True
 
     def keeps(self, field: str, package: str, wrapper: Wrapper) -> bool:
@@ -93,22 +98,39 @@ class FunctionValues:
                         if any(func.line <= line <= int(func.ir[8]) for line in lines):
                             self._scan(func, by_name, takers, names)
         for _ in range(_STEPS):
-            again, takers_before = [*takers], len(takers)
-            for func in again:
+            before = len(takers), len(names)
+            for func in [*takers, *self._callers_of_makers(audited)]:
                 self._scan(func, {}, takers, names)
-            if len(takers) == takers_before:
+            if before == (len(takers), len(names)):
                 break
         return takers, names
+
+    def _callers_of_makers(self, audited: Collection[str]) -> list[Func]:
+        """Functions that call what answers with a writer, in its package or importing it."""
+        makers, self._new_makers = self._new_makers, []
+        found: list[Func] = []
+        for maker in makers:
+            called, path = maker.name.encode() + b"(", f'"{maker.file.package}"'.encode()
+            for file in self.values.project.files.values():
+                if file.path in audited and called in file.source and (file.package == maker.file.package or path in file.source):
+                    self.values.project.facts(file, True)
+                    found.extend(func for func in file.funcs if maker.name in func.ir[9] and func.key != maker.key)
+        return found
 
     def _scan(self, func: Func, by_name: dict[str, list[Wrapper]], takers: list[Func], names: set[str]) -> None:
         """Every place of a function where a function value goes: an argument, a field, an answer."""
         scope: Scope | None = None
+        makes = not self._makers.isdisjoint(func.ir[9])
         for place, value in _kept(func.body):
             name = _name(value)
-            if name not in by_name and not (value[0] == "i" and (func.key, name) in self._parameters):
+            if (
+                name not in by_name
+                and not (value[0] == "i" and (func.key, name) in self._parameters)
+                and not (makes and value[0] in ("i", "c"))
+            ):
                 continue
             scope = scope or self.values.quick_scope(func)
-            for wrapper in self._meant(value, func, scope, by_name.get(name, [])):
+            for wrapper in self._meant(value, scope, by_name.get(name, [])):
                 if place[0] == "field" and self.keeps(place[1], func.file.package, wrapper):
                     names.add(place[1])
                 elif place[0] == "answer" and self.makes(func, wrapper):
@@ -118,8 +140,8 @@ class FunctionValues:
                     if taker is not None:
                         takers.append(taker)
 
-    def _meant(self, value: list[Any], func: Func, scope: Scope, wrappers: list[Wrapper]) -> list[Wrapper]:
-        held = self._parameters.get((func.key, value[1]), []) if value[0] == "i" else []
+    def _meant(self, value: list[Any], scope: Scope, wrappers: list[Wrapper]) -> list[Wrapper]:
+        held = self._value(value, scope)
         given = self.values.callee(["c", value, [], 0, [], 0, 0], scope) if wrappers and not held else None
         return held or [one for one in wrappers if given is not None and one.func.key == given.key]
 
