@@ -110,9 +110,10 @@ class FunctionValues:
         makers, self._new_makers = self._new_makers, []
         found: list[Func] = []
         for maker in makers:
-            called, path = maker.name.encode() + b"(", f'"{maker.file.package}"'.encode()
+            called, path = (maker.name.encode() + b"(", maker.name.encode() + b"["), f'"{maker.file.package}"'.encode()
             for file in self.values.project.files.values():
-                if file.path in audited and called in file.source and (file.package == maker.file.package or path in file.source):
+                named = file.path in audited and any(one in file.source for one in called)
+                if named and (file.package == maker.file.package or path in file.source):
                     self.values.project.facts(file, True)
                     found.extend(func for func in file.funcs if maker.name in func.ir[9] and func.key != maker.key)
         return found

@@ -101,6 +101,8 @@ class Kinds:
             return name.removesuffix("ApplyConfiguration"), path, False
         if made_of is not None and made_of[0] == "S" and not self._has_metadata(made_of):
             return "", "", True
+        if kind[3]:
+            return _of_parts(kind[3])
         return name, path, False
 
     def is_interface_elsewhere(self, kind: Type, expr: list[Any], scope: Scope) -> bool:
@@ -239,6 +241,14 @@ def _only_by_name(source: bytes, alias: str, name: str) -> bool:
     if any(before + text in source for before in (b"*", b"&", b"]", b"new(")) or text + b"{" in source:
         return False
     return text in source and re.search(rb"\bvar \w+ " + re.escape(text), source) is None
+
+
+def _of_parts(arguments: tuple[Type, ...]) -> tuple[str, str, bool]:
+    """The kind that a generic object is made of: `Resource[*v1.GadgetSpec, *v1.GadgetStatus]`."""
+    for part in arguments:
+        if part is not None and part[0] == "n" and part[2].endswith(("Status", "Spec")):
+            return part[2].removesuffix("Status").removesuffix("Spec"), part[1], False
+    return "", "", True
 
 
 def _kind_in(expr: list[Any]) -> str:

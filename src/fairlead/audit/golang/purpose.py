@@ -61,7 +61,8 @@ def _answers_little(func: Func, kinds: set[str]) -> bool:
         # It makes the function that writes.
         return True
     names = [type_name(result[1]) for result in func.ir[5]]
-    return all(name in _OUTCOMES or name in kinds or name.endswith(("Result", "Period")) for name in names)
+    given = {type_name(parameter[1]) for parameter in func.ir[4]} & {"Unstructured", "Object"}
+    return all(name in _OUTCOMES or name in kinds or name in given or name.endswith(("Result", "Period")) for name in names)
 
 
 def makes_function(func: Func) -> bool:
