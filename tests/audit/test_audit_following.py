@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -34,6 +35,14 @@ def said() -> dict[str, str]:
 def test_a_write_is_found_and_named(said: dict[str, str], place: str, want: str) -> None:
     """Each marked line is a site with the verb, target, kind and ownership that its comment says."""
     assert said.get(place) == want
+
+
+def test_the_same_writes_are_found_without_a_module_file(said: dict[str, str], tmp_path: Path) -> None:
+    """Packages are told apart by their directories where no go.mod names them: no write is lost by that."""
+    project = tmp_path / "project"
+    shutil.copytree(PROJECT, project, ignore=shutil.ignore_patterns("go.mod"))
+    report = audit([str(project)], Config(cache=False))
+    assert {site.place for site in report.facts.sites} == set(said)
 
 
 def test_nothing_else_is_a_write(said: dict[str, str]) -> None:

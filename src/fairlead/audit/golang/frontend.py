@@ -481,7 +481,7 @@ class GoFrontend:
         for wrapper in wanted:
             if not wrapper.func.receiver:
                 functions.setdefault(wrapper.func.file.package, set()).add(wrapper.func.name)
-        patterns = [(package, f'"{package}"'.encode(), _calls(rb"\b", names)) for package, names in functions.items()]
+        patterns = [(package, self.project.imported_as(package), _calls(rb"\b", names)) for package, names in functions.items()]
         for path in self.audited:
             file = self.project.files[path]
             if file.facts is not None and file.facts["bodies"]:

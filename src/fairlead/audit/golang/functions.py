@@ -110,7 +110,8 @@ class FunctionValues:
         makers, self._new_makers = self._new_makers, []
         found: list[Func] = []
         for maker in makers:
-            called, path = (maker.name.encode() + b"(", maker.name.encode() + b"["), f'"{maker.file.package}"'.encode()
+            called = (maker.name.encode() + b"(", maker.name.encode() + b"[")
+            path = self.values.project.imported_as(maker.file.package)
             for file in self.values.project.files.values():
                 named = file.path in audited and any(one in file.source for one in called)
                 if named and (file.package == maker.file.package or path in file.source):

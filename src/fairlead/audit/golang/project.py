@@ -139,6 +139,10 @@ class Project:
         local = self._suffixes[import_path]
         return self.packages.get(local) if local else None
 
+    def imported_as(self, package: str) -> bytes:
+        """How the import of a package ends, in source text."""
+        return f'"{package}"'.encode() if self.modules else f'/{package}"'.encode()
+
     # -- declarations --------------------------------------------------------------------------------------------
 
     def _scan(self, package: Package) -> None:

@@ -401,9 +401,12 @@ class Walk:
         arguments, line = call[2], call[3]
         if name in ("Get",) and len(arguments) >= 3 and call[1][0] == ".":
             self.event("get", line, self.path_of(arguments[2], scope))
-            root = arguments[2][1] if arguments[2][0] == "&" else arguments[2]
-            var = scope.find(root[1]) if root[0] == "i" else None
-            if var is not None:
+            # Also into what a struct around the object unwraps: `c.Get(ctx, key, cluster.Unwrap())`.
+            root = arguments[2]
+            while root and root[0] in ("&", "*", ".", "c"):
+                root = root[1]
+            var = scope.find(root[1]) if root and root[0] == "i" else None
+            if var is not None and (root is arguments[2] or var.parameter < 0):
                 var.filled = [arguments[1]]
         elif name in _FILLS or name.startswith("Convert"):
             self._filled(call, name, scope)
