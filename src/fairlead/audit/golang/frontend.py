@@ -16,19 +16,19 @@ from fairlead.audit.golang import known, outside, rest
 from fairlead.audit.golang.bases import Bases
 from fairlead.audit.golang.controllers import Controllers
 from fairlead.audit.golang.dispatch import Dispatch
-from fairlead.audit.golang.effects import acts, does
 from fairlead.audit.golang.flow import double_writes
 from fairlead.audit.golang.functions import FunctionValues, kept_closures
 from fairlead.audit.golang.must_write import Paths
 from fairlead.audit.golang.project import Func
-from fairlead.audit.golang.purpose import has_few_statements, is_for_writing, is_step, makes_function
+from fairlead.audit.golang.purpose import is_for_writing, makes_function
 from fairlead.audit.golang.raw import Raw
 from fairlead.audit.golang.touched import fill, sets_status
-from fairlead.audit.golang.trees import render, type_name
+from fairlead.audit.golang.trees import render
 from fairlead.audit.golang.types import Types
 from fairlead.audit.golang.values import Values
 from fairlead.audit.golang.walk import Walk, follow
 from fairlead.audit.golang.wrapper import WRITER_NAME, Wrapper
+from fairlead.audit.golang.writers import Writers
 from fairlead.audit.golang.writes import Writes
 from fairlead.audit.model import Facts, Function, Site, Skipped
 
@@ -37,10 +37,8 @@ if TYPE_CHECKING:
 
     from fairlead.audit.golang.project import GoFile, Project
     from fairlead.audit.golang.scopes import Scope
-    from fairlead.audit.golang.types import Type
 
 _INTERESTING = known.WRITES | set(known.CREATE_OR) | rest.SENDS | {name for _, name in known.PATCHES_BOTH}
-_RUNS = re.compile(r"(?:Reconcile|reconcile|SetupWithManager|main|Run|ServeHTTP)$")
 # Named after the writing of statuses: its calls are writes, also where it finds the objects itself.
 _FINDS = re.compile(
     r"(?i)^(?:bulk|batch)?(?:(?:update|patch|write|persist|report|publish|refresh)\w*status|"
@@ -48,9 +46,6 @@ _FINDS = re.compile(
     r"(?:sync|ensure|record|propagate|aggregate|reconcile|add|remove)\w*(?:status|condition)(?:es|s)?$)"
 )
 _ABOUT_STATUS = re.compile(r"(?i)status|condition")
-_STATUS_PACKAGE = re.compile(r"(?:^|/)(?:status(?:es)?|conditions?)$")
-_SENDS_ALL = re.compile(r"(?i)status|condition|^(?:must)?(?:patch|apply|persist|flush|save|update|commit)(?!\w*create)")
-_BUILDER = re.compile(r"(?i)^(?!reconcile)\w*(?:status|condition)(?!\w*(?:reconciler|controller|manager))")
 _STAND_IN = re.compile(r"(?:^|/)(?:fakes?|mocks?)(?:/|$)")
 _GENERATED_WORDS = (b"\nfunc update", b"\nfunc Update", b"\nfunc patch", b"\nfunc Patch", b"\nfunc apply", b"\nfunc Apply")
 _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Status\w*)\(", re.M)
@@ -58,8 +53,6 @@ _GENERATED_WRITER = re.compile(rb"^func ((?:[uU]pdate|[pP]atch|[aA]pply)\w*Statu
 _IMPORTS_END = 16_000
 # Helpers that call helpers: more than anybody reads through.
 _LEVELS = 15
-# How far a function is looked into for whether it does anything.
-_DEEP = 3
 _SETUP = {"For", "Owns", "Complete", "Build", "ControllerManagedBy", "NewControllerManagedBy"}
 
 
@@ -82,7 +75,7 @@ class GoFrontend:
         self.wrappers: dict[str, Wrapper] = {}
         self.by_method: dict[str, list[Wrapper]] = {}
         self._callers: dict[str, list[Func]] | None = None
-        self._purposes: dict[int, tuple[Walk, bool]] = {}
+        self.writers = Writers(self.writes, self.walks)
 
     def run(self) -> Facts:
         self._generated_writers()
@@ -280,7 +273,7 @@ class GoFrontend:
         inner = wrapper.chief
         receiver = call[1][1] if call[1][0] == "." else ["i", ""]
         raw.subject = render(receiver) + inner.subject[len(wrapper.func.ir[1]) :]
-        if not self._held_by(wrapper.func, inner):
+        if not self.writers.held_by(wrapper.func, inner):
             raw.subject = render(call[1]) + "()"
         raw.kind, raw.api, raw.polymorphic = inner.kind, inner.api, inner.polymorphic
         raw.derived = self.writes.origins.derived(receiver, scope)
@@ -339,14 +332,14 @@ class GoFrontend:
                 raw = self.raws.get(id(site))
                 position = -1 if raw is None else raw.parameter if raw.parameter >= 0 else raw.derived
                 if raw is not None and position < 0 and _ABOUT_STATUS.search(func.name):
-                    position = raw.derived = self._given_kind(func, raw) if raw.kind else self._given_any(func)
+                    position = raw.derived = self.writers.given(func, raw)
                 # What a function finds by itself counts where the receiver tells which, or its own name what for.
                 found = position < 0 and site.target == "status" and raw is not None and (raw.held or _FINDS.match(func.name) is not None)
-                held = self._held_by(func, site) or found
-                if raw is not None and (position >= 0 or held) and self._wraps(func, raw, site):
+                held = self.writers.held_by(func, site) or found
+                if raw is not None and (position >= 0 or held) and self.writers.wraps(func, raw, site):
                     given.setdefault(-1 if held else position, []).append(site)
             for position, sites in given.items():
-                main = self._told_apart(func, sites)
+                main = self.writers.told_apart(func, sites)
                 apart, sites = len(main) < len(sites), main
                 if func.key not in self.wrappers:
                     asks = not WRITER_NAME.search(func.name) and not Paths(func, walk.found).always(func.body)
@@ -374,7 +367,7 @@ class GoFrontend:
                 var.parameter = -1
             inner = follow(self.values, own, self._on_call, around)
             sites = [site for site in inner.found.values() if site.target == "status"] if inner is not None else []
-            if inner is None or not sites or not is_for_writing(own, inner.found, self._answers):
+            if inner is None or not sites or not is_for_writing(own, inner.found, self.writers.answers):
                 continue
             raw = self.raws[id(sites[0])]
             wrapper = Wrapper(own, max(raw.parameter, raw.derived), sites)
@@ -386,89 +379,6 @@ class GoFrontend:
                 self.functions.makes(func, wrapper)
             self._called_later.add(field or func.name)
             yield wrapper
-
-    def _told_apart(self, func: Func, sites: list[Site]) -> list[Site]:
-        """A create-or-update of the project's own that writes a status too, for kinds that have one, is not called for that. What is named
-        after a patch or an apply sends whatever was changed, as the patch helpers of others do."""
-        status = {id_: site for id_, site in self.walks[id(func)][1].found.items() if site.target == "status"}
-        others = [site for site in sites if site.target != "status"]
-        if not others or len(others) == len(sites) or _SENDS_ALL.search(func.name) or Paths(func, status).always(func.body):
-            return sites
-        return others
-
-    def _held_by(self, func: Func, site: Site) -> bool:
-        """Whether a method writes its receiver, or what that holds."""
-        return bool(func.ir[1]) and (site.subject == func.ir[1] or site.subject.startswith(func.ir[1] + "."))
-
-    def _given_kind(self, func: Func, raw: Raw) -> int:
-        """The parameter of the kind that the function writes: `syncStatus(ctx, gadget)` may write what it builds from constants."""
-        for position, (name, kind, _) in enumerate(func.ir[4]):
-            made = self.types.of_syntax(kind, func.file) if name else None
-            if made is not None and made[0] == "n" and made[2] == raw.kind and self.writes.kinds.is_kind(made):
-                return position
-        return -1
-
-    def _given_any(self, func: Func) -> int:
-        """The parameter that stands for an object, where what is written says nothing: it is made from that, however."""
-        for position, (name, kind, _) in enumerate(func.ir[4]):
-            made = self.types.of_syntax(kind, func.file) if name else None
-            if made is not None and made[0] == "n" and (self.writes.kinds.is_object(made) or self._is_object_interface(made)):
-                return position
-        return -1
-
-    def _is_object_interface(self, kind: Type) -> bool:
-        """An interface of the project that an object of the API implements."""
-        return self.types.member(kind, "GetResourceVersion") is not None and not known.role(kind)
-
-    def _wraps(self, func: Func, raw: Raw, site: Site) -> bool:
-        if raw.parameter < 0 and site.target == "status" and _BUILDER.search(func.receiver) and self._held_by(func, site):
-            # A builder: `UpdateStatus(gadget).With(...).Run(ctx)`.
-            return True
-        if _RUNS.match(func.name):
-            return False
-        if raw.polymorphic and raw.parameter >= 0 and (int(func.ir[8]) - func.line <= 80 or re.search(r"Patch|Update|Status", func.name)):
-            return True
-        if raw.subresource >= 0:
-            return True
-        if site.target != "status":
-            return False
-        short = has_few_statements(func) and site.error == "returned" and not is_step(func.name)
-        if short or WRITER_NAME.search(func.name) or _in_status_package(func):
-            return True
-        return self._is_for_writing(func)
-
-    def _is_for_writing(self, func: Func) -> bool:
-        """Asked for every write of a function in every round, answered once for each walk."""
-        walk = self.walks[id(func)][1]
-        known_one = self._purposes.get(id(func))
-        if known_one is None or known_one[0] is not walk:
-            known_one = self._purposes[id(func)] = (walk, is_for_writing(func, walk.found, self._answers))
-        return known_one[1]
-
-    def _answers(self, func: Func, call: list[Any], depth: int = 0) -> bool:
-        """Whether a function of the project is called for its answer, or for what it changes in memory: it writes nothing, and does
-        nothing else."""
-        callee = self._called_by(func, call)
-        if callee is None:
-            return False
-        walked = self.walks.get(id(callee))
-        if walked is not None and walked[1].found:
-            return False
-        if [type_name(result[1]) for result in callee.ir[5]] not in ([], ["error"]) and not does(callee.name):
-            return True
-        return depth < _DEEP and not acts(self.values.with_body(callee), lambda inner, one: self._answers(inner, one, depth + 1))
-
-    def _called_by(self, func: Func, call: list[Any]) -> Func | None:
-        """A function of the project, or a method of the same receiver."""
-        called = call[1]
-        if called[0] == "i":
-            return self.project.function(func.file.package, called[1])
-        if called[0] != "." or called[1][0] != "i":
-            return None
-        if called[1][1] == func.ir[1] and func.receiver:
-            return self.project.method(func.file.package, func.receiver, called[2])
-        path = self.project.imports(func.file).get(called[1][1], "")
-        return self.project.function(path, called[2]) if path else None
 
     def _lower_callers(self, fresh: list[Wrapper], held: set[str]) -> None:
         """Files that were not lowered so far but name a wrapper, in its package or importing it, or a field that holds one."""
@@ -520,7 +430,7 @@ class GoFrontend:
                 raw = self.raws.get(id(site))
                 position = self.wrappers[key].position
                 site.inner = raw is not None and (
-                    position in (raw.parameter, raw.derived) if position >= 0 else raw.held or self._held_by(func, site)
+                    position in (raw.parameter, raw.derived) if position >= 0 else raw.held or self.writers.held_by(func, site)
                 )
 
     def _functions_by_call(self, name: str) -> list[Func]:
@@ -548,11 +458,6 @@ class GoFrontend:
 
 def _calls(before: bytes, names: set[str]) -> re.Pattern[bytes] | None:
     return re.compile(before + rb"(?:" + b"|".join(re.escape(name.encode()) for name in sorted(names)) + rb")[\[(]") if names else None
-
-
-def _in_status_package(func: Func) -> bool:
-    """`status.SyncGadget(ctx, client, gadget)`: the package says what the function is about."""
-    return not func.receiver and func.name[:1].isupper() and _STATUS_PACKAGE.search(func.file.package) is not None
 
 
 def _decorates(func: Func, name: str, call: list[Any]) -> bool:
