@@ -150,7 +150,15 @@ class Controllers:
 
     def _own_controller(self, func: Func) -> str:
         key = f"{func.file.package}.{func.receiver}" if func.receiver else ""
-        return key if key in self.by_key or (func.receiver and _NAMED.search(func.receiver)) else ""
+        if key in self.by_key or not func.receiver:
+            return key
+        # A struct around a reconciler, made for one pass, works for that.
+        made_of = self.values.types.underlying(("n", func.file.package, func.receiver, ()))
+        for embedded in made_of[2].ir[2] if made_of is not None and made_of[0] == "S" else ():
+            kind = self.values.types.of_syntax(embedded, func.file)
+            if kind is not None and kind[0] == "n" and f"{kind[1]}.{kind[2]}" in self.by_key:
+                return f"{kind[1]}.{kind[2]}"
+        return key if _NAMED.search(func.receiver) else ""
 
     def _reaching(self, func: Func) -> set[str]:
         """The controllers whose functions lead to this one by calls, as far as names and imports tell. Stops at the second."""

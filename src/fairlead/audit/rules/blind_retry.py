@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 CODE = "FL008"
 SEVERITY = "error"
+_ANSWERED = re.compile(r"\.(?:Create|Update|Apply)(?:\(|$)")
 _READS = re.compile(r"(?i)\b\w*(?:get|fetch|refresh|reload|load|read|latest|current)\w*$")
 
 
@@ -71,6 +72,11 @@ def check(facts: Facts, policy: str) -> list[Finding]:
 
 
 def _reads_again(site: Site, function: Function, span: range) -> bool:
+    listed = {
+        event.subject
+        for event in function.events
+        if event.what in ("define", "assign") and event.line in span and event.detail.split("(", 1)[0].endswith(".List")
+    }
     # What is written may be a copy of what was read.
     written = {site.subject} | {event.subject for event in function.events if event.what == "copy" and event.path == site.subject}
     for event in function.events:
@@ -81,6 +87,9 @@ def _reads_again(site: Site, function: Function, span: range) -> bool:
         made = event.what in ("define", "assign") and event.subject in written
         if made and _READS.search(event.detail.split("(", 1)[0].rsplit(".", 1)[-1]):
             # `n, err := w.getNodeState()`
+            return True
+        if made and (_ANSWERED.search(event.detail) or event.detail.split(".", 1)[0] in listed):
+            # What the server has just answered, or one of what it listed.
             return True
     return False
 
