@@ -115,6 +115,9 @@ class Paths:
 
     def _loop(self, one: list[Any]) -> tuple[bool, bool]:
         body, endless = (one[4], one[2] is None) if one[0] == "for" else (one[3], False)
+        if one[0] == "rng" and self._is_given(one[2]):
+            # What is chosen of what is given was given: `changed = append(changed, gadget)`.
+            self.given |= {render(left) for each in flat(body) if each[0] == "=" for left in each[1] if _appends(each[2])}
         (falls, leaves), wrote = self._branch(body)
         if endless:
             return False, leaves
@@ -179,6 +182,10 @@ def _aside(condition: str) -> bool:
 def _is_quiet(rest: list[Any]) -> bool:
     """Nothing more happens: words about it, and the answer."""
     return all(one[0] in ("e", "=", "v", "r", "br") or (one[0] == "if" and ERROR.search(render(one[2]))) for one in rest if one)
+
+
+def _appends(values: list[Any]) -> bool:
+    return len(values) == 1 and values[0][0] == "c" and values[0][1][:2] == ["i", "append"]
 
 
 def _fetches(body: list[Any]) -> bool:

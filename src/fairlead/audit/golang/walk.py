@@ -193,6 +193,9 @@ class Walk:
             var = scope.declare(name)
             var.origin = hidden
         entry = (value, index)
+        if operator == "=" and var.scope is not scope and value and value[0] == "c" and value[1][:2] == ["i", "append"]:
+            # What is appended in a loop is known there.
+            var.origin = scope
         if self.map_loops and value and value[0] == "c" and render(value[1]) == "append":
             self.map_ordered.add(name)
         if (var.scope is scope or var.scope is None) and (not var.values or not mentions(value, name)):
