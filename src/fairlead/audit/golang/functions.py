@@ -123,7 +123,7 @@ class FunctionValues:
         """Every place of a function where a function value goes: an argument, a field, an answer."""
         scope: Scope | None = None
         makes = not self._makers.isdisjoint(func.ir[9])
-        for place, value in _kept(func.body):
+        for place, value in _kept(func.body) if func.body else ():
             name = _name(value)
             if (
                 name not in by_name
@@ -163,28 +163,30 @@ class FunctionValues:
 
 def kept_closures(body: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     """Closures that outlive the function: the field they are put into, or nothing where they are its answer."""
-    for place, value in _kept(body):
+    for place, value in _kept(body) if body else ():
         if value[0] == "F" and place[0] != "argument":
             yield (place[1] if place[0] == "field" else ""), value[1]
 
 
-def _kept(tree: Any, inside: bool = False) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
-    """Places where a function may be kept, with what is put there. An answer of a closure is not its function's."""
-    if not isinstance(tree, list) or not tree:
-        return
-    match tree[0]:
-        case "c" if len(tree) == 7:
-            yield from ((("argument", tree, position), value) for position, value in enumerate(tree[2]) if value)
-        case "=" if len(tree) > 3 and isinstance(tree[1], list) and isinstance(tree[2], list):
-            for left, value in zip(tree[1], tree[2], strict=False):
-                if left and left[0] == "." and value:
-                    yield ("field", left[2]), value
-        case "L" if len(tree) > 2:
-            yield from ((("field", key), value) for key, value in tree[2] if key and value)
-        case "r" if len(tree) > 1 and isinstance(tree[1], list) and not inside:
-            yield from ((("answer",), value) for value in tree[1] if value)
-    for one in tree:
-        yield from _kept(one, inside or tree[0] == "F")
+def _kept(body: list[Any]) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
+    """Places where a function may be kept, with what is put there. An answer of a closure is not its function's. Without recursion: source
+    may be nested as deep as it likes."""
+    stack: list[tuple[list[Any], bool]] = [(body, False)]
+    while stack:
+        tree, inside = stack.pop()
+        match tree[0]:
+            case "c" if len(tree) == 7:
+                yield from ((("argument", tree, position), value) for position, value in enumerate(tree[2]) if value)
+            case "=" if len(tree) > 3 and isinstance(tree[1], list) and isinstance(tree[2], list):
+                for left, value in zip(tree[1], tree[2], strict=False):
+                    if left and left[0] == "." and value:
+                        yield ("field", left[2]), value
+            case "L" if len(tree) > 2:
+                yield from ((("field", key), value) for key, value in tree[2] if key and value)
+            case "r" if len(tree) > 1 and isinstance(tree[1], list) and not inside:
+                yield from ((("answer",), value) for value in tree[1] if value)
+        deeper = inside or tree[0] == "F"
+        stack.extend((one, deeper) for one in reversed(tree) if isinstance(one, list) and one)
 
 
 def _name(value: list[Any]) -> str:
