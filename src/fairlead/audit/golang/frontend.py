@@ -371,6 +371,7 @@ class GoFrontend:
                 continue
             raw = self.raws[id(sites[0])]
             wrapper = Wrapper(own, max(raw.parameter, raw.derived), sites)
+            wrapper.around = (func, set(inner.found))
             self.wrappers[own.key] = wrapper
             if field:
                 self.functions.keeps(field, func.file.package, wrapper)
@@ -423,7 +424,10 @@ class GoFrontend:
                         site.fields, site.lists = site.fields or chief.fields, site.lists or chief.lists
                         called.add(site.callee_key)
         for key in called:
-            func = self.wrappers[key].func
+            func, around = self.wrappers[key].func, self.wrappers[key].around
+            if around is not None and id(around[0]) in self.walks:
+                for id_, site in self.walks[id(around[0])][1].found.items():
+                    site.inner = site.inner or id_ in around[1]
             walked = self.walks.get(id(func))
             current = walked[1].found.values() if walked else self.wrappers[key].sites
             for site in current:

@@ -24,10 +24,12 @@ WRITER_NAME = re.compile(
 class Wrapper:
     """A function that writes what it is given: the position of the object, and what it does with it."""
 
-    __slots__ = ("apart", "asks", "func", "position", "sites")
+    __slots__ = ("apart", "around", "asks", "func", "position", "sites")
 
     def __init__(self, func: Func, position: int, sites: list[Site], apart: bool = False, asks: bool = False) -> None:
         self.func = func
+        # For a closure: the function that it stands in, and the identity of its writes there.
+        self.around: tuple[Func, set[int]] | None = None
         self.apart = apart
         self.asks = asks
         self.position = position
