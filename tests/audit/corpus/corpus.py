@@ -1,6 +1,6 @@
 """The corpus: labelled status writes of real operators, and how well the auditor finds and names them.
 
-    python tests/audit/corpus/corpus.py [--held-out] [--markdown] [project...]
+    python tests/audit/corpus/corpus.py [--held-out] [--tiers] [--problems] [--without-names] [project...]
 
 Each `*.jsonl` here starts with a line that names a Go module and its version; every other line is one status write as a person read it
 in that source: file, line,
@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import subprocess
 import sys
 from dataclasses import dataclass, field
@@ -26,6 +27,7 @@ from typing import Any
 
 from fairlead.audit import audit
 from fairlead.audit.config import Config
+from fairlead.audit.golang import frontend, purpose, wrapper, writers
 
 HERE = Path(__file__).parent
 ASPECTS = ("verb", "target", "kind", "ownership")
@@ -187,13 +189,30 @@ def _row(name: str, one: Score) -> str:
     return f"| {name} | {one.labels} | {one.recall:.1%} | {shares} | {one.findings} | {one.precision:.1%} |"
 
 
+def forget_names() -> None:
+    """Switches off what the auditor takes from the names of functions, receivers and packages: what is left is what functions do."""
+    nothing = re.compile(r"(?!)")
+    for module, names in {
+        frontend: ("WRITER_NAME", "_FINDS", "_ABOUT_STATUS"),
+        purpose: ("_MARKS",),
+        wrapper: ("WRITER_NAME",),
+        writers: ("WRITER_NAME", "_STATUS_PACKAGE", "_SENDS_ALL", "_BUILDER"),
+    }.items():
+        for name in names:
+            assert isinstance(getattr(module, name), re.Pattern), name
+            setattr(module, name, nothing)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description="Measure the auditor on labelled operators.")
     parser.add_argument("projects", nargs="*")
     parser.add_argument("--held-out", action="store_true", help="the projects that were kept out of development")
     parser.add_argument("--tiers", action="store_true", help="recall by tier, exact answers and strict precision beside the rest")
     parser.add_argument("--problems", action="store_true", help="print every difference")
+    parser.add_argument("--without-names", action="store_true", help="how much is found by what functions do alone")
     arguments = parser.parse_args()
+    if arguments.without_names:
+        forget_names()
     scores = measure(arguments.projects, arguments.held_out)
     print("\n".join((tiered_table if arguments.tiers else table)(scores)))
     if arguments.problems:

@@ -67,12 +67,12 @@ class GoFrontend:
         self.writes = Writes(self.values)
         self.controllers = Controllers(self.values, self.writes)
         self.dispatch = Dispatch(self.types)
-        self.functions = FunctionValues(self.values)
         self._closures: set[int] = set()
         self._called_later: set[str] = set()
         self.walks: dict[int, tuple[Func, Walk]] = {}
         self.raws: dict[int, Raw] = {}
         self.wrappers: dict[str, Wrapper] = {}
+        self.functions = FunctionValues(self.values, self.wrappers)
         self.by_method: dict[str, list[Wrapper]] = {}
         self._callers: dict[str, list[Func]] | None = None
         self.writers = Writers(self.writes, self.walks)
@@ -289,7 +289,7 @@ class GoFrontend:
             takers, kept = self.functions.take(fresh, self.audited)
             for field in kept & set(self.functions.fields):
                 self._held_in(field, [wrapper for _, wrapper in self.functions.fields[field]])
-            held = self._fields_with(fresh) | kept | self._called_later
+            held = kept | self._called_later
             self._called_later = set()
             names = {wrapper.func.name for wrapper in fresh} | held
             self._lower_callers(fresh, held)
@@ -301,24 +301,6 @@ class GoFrontend:
                 if func.file.path in self.audited:
                     self._walk(func)
             fresh = self._new_wrappers()
-
-    def _fields_with(self, fresh: list[Wrapper]) -> set[str]:
-        """Names of struct fields and variables that hold one of these functions: `c.updateHandler = c.updateStatus`, `f := fail`."""
-        by_package: dict[str, list[Wrapper]] = {}
-        for wrapper in fresh:
-            by_package.setdefault(wrapper.func.file.package, []).append(wrapper)
-        out: set[str] = set()
-        for file in (self.project.files[path] for path in sorted(self.audited)):
-            for wrapper in by_package.get(file.package, ()):
-                name = wrapper.func.name.encode()
-                # A name that ends a line is no call; looking for that first spares the pattern nearly everywhere.
-                if name + b"\n" not in file.source and name + b",\n" not in file.source:
-                    continue
-                for held in re.findall(rb"(\w+)\s*(?::?=|:)\s+(?:\w+\.)*" + name + rb",?\n", file.source):
-                    if held != name:
-                        self.by_method.setdefault(held.decode(), []).append(wrapper)
-                        out.add(held.decode())
-        return out
 
     def _held_in(self, field: str, wrappers: list[Wrapper]) -> None:
         known = self.by_method.setdefault(field, [])

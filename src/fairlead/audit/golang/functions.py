@@ -23,8 +23,9 @@ _STEPS = 4
 class FunctionValues:
     """What holds a writer: parameters by function and name, results by function; fields by their names."""
 
-    def __init__(self, values: Values) -> None:
+    def __init__(self, values: Values, wrappers: dict[str, Wrapper]) -> None:
         self.values = values
+        self.wrappers = wrappers
         self.fields: dict[str, list[tuple[str, Wrapper]]] = {}
         self._parameters: dict[tuple[str, str], list[Wrapper]] = {}
         self._results: dict[str, list[Wrapper]] = {}
@@ -41,7 +42,9 @@ class FunctionValues:
             return self._made(value, scope)
         var = scope.find(value[1]) if value[0] == "i" else None
         if var is None:
-            return []
+            # What a variable was made from: `f := fail`, `f := r.fail`.
+            named = self.values.callee(["c", value, [], 0, [], 0, 0], scope) if depth else None
+            return [self.wrappers[named.key]] if named is not None and named.key in self.wrappers else []
         if var.parameter >= 0:
             return self._parameters.get((scope.func.key, value[1]), [])
         made, position = var.values[-1] if var.values else ([], 1)
@@ -120,7 +123,7 @@ class FunctionValues:
         return found
 
     def _scan(self, func: Func, by_name: dict[str, list[Wrapper]], takers: list[Func], names: set[str]) -> None:
-        """Every place of a function where a function value goes: an argument, a field, an answer."""
+        """Every place of a function where a function value goes: an argument, a field, a variable, an answer."""
         scope: Scope | None = None
         makes = not self._makers.isdisjoint(func.ir[9])
         for place, value in _kept(func.body) if func.body else ():
@@ -133,7 +136,7 @@ class FunctionValues:
                 continue
             scope = scope or self.values.quick_scope(func)
             for wrapper in self._meant(value, scope, by_name.get(name, [])):
-                if place[0] == "field" and self.keeps(place[1], func.file.package, wrapper):
+                if place[0] == "variable" or (place[0] == "field" and self.keeps(place[1], func.file.package, wrapper)):
                     names.add(place[1])
                 elif place[0] == "answer" and self.makes(func, wrapper):
                     names.add(func.name)
@@ -164,7 +167,7 @@ class FunctionValues:
 def kept_closures(body: list[Any]) -> Iterator[tuple[str, list[Any]]]:
     """Closures that outlive the function: the field they are put into, or nothing where they are its answer."""
     for place, value in _kept(body) if body else ():
-        if value[0] == "F" and place[0] != "argument":
+        if value[0] == "F" and place[0] in ("field", "answer"):
             yield (place[1] if place[0] == "field" else ""), value[1]
 
 
@@ -181,6 +184,8 @@ def _kept(body: list[Any]) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
                 for left, value in zip(tree[1], tree[2], strict=False):
                     if left and left[0] == "." and value:
                         yield ("field", left[2]), value
+                    elif left and left[0] == "i" and value:
+                        yield ("variable", left[1]), value
             case "L" if len(tree) > 2:
                 yield from ((("field", key), value) for key, value in tree[2] if key and value)
             case "r" if len(tree) > 1 and isinstance(tree[1], list) and not inside:
