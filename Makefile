@@ -15,18 +15,18 @@ help:            ## what can be made
 
 $(READY): pyproject.toml requirements/dev.in constraints.txt
 	@echo "setting up $(VENV) (once, a minute or two)"
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fairlead needs Python 3.11 or newer, this is " + sys.version.split()[0])'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "fiferail needs Python 3.11 or newer, this is " + sys.version.split()[0])'
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -q --disable-pip-version-check -c constraints.txt -r requirements/dev.in -e '.[testing,audit,connect,metrics]'
 	@touch $@
 
 demo: $(READY)   ## the story in seconds, on the embedded server
-	@$(BIN)/fairlead demo
+	@$(BIN)/fiferail demo
 
 test: lint real unit  ## everything: lint, types, layers, unit, conformance, a fixed set of fuzzer seeds, real clients
 
 quick: lint      ## the same without the real server
-	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup --fairlead-no-real
+	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup --fiferail-no-real
 
 lint: $(READY)   ## ruff, mypy --strict, import-linter
 	@$(BIN)/ruff check src tests benchmarks scripts examples
@@ -34,13 +34,13 @@ lint: $(READY)   ## ruff, mypy --strict, import-linter
 	@$(BIN)/lint-imports
 
 real: $(READY)   ## build kube-apiserver, etcd and kubectl once, into the user's cache
-	@$(BIN)/python -m fairlead.apiserver.real build
+	@$(BIN)/python -m fiferail.apiserver.real build
 
 unit: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup
 
 fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
-	@$(BIN)/python -m fairlead.testing.differential --seconds $(SECONDS)
+	@$(BIN)/python -m fiferail.testing.differential --seconds $(SECONDS)
 
 bench: $(READY) real $(SEMGREP)  ## every benchmark; writes docs/benchmarks.md and docs/benchmarks-audit.md
 	@$(BIN)/python -m benchmarks

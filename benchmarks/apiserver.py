@@ -100,12 +100,12 @@ class Server:
 
 @contextmanager
 def embedded() -> Iterator[tuple[Server, float, int]]:
-    """`fairlead serve`, cold: the server, seconds until it said that it is ready, and its process."""
+    """`fiferail serve`, cold: the server, seconds until it said that it is ready, and its process."""
     with tempfile.TemporaryDirectory() as folder:
         crd = Path(folder, "crd.json")
         crd.write_bytes(msgspec.json.encode(CRD))
         start = time.perf_counter()
-        command = [sys.executable, "-m", "fairlead", "serve", "--crd", str(crd)]
+        command = [sys.executable, "-m", "fiferail", "serve", "--crd", str(crd)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
@@ -121,7 +121,7 @@ def embedded() -> Iterator[tuple[Server, float, int]]:
 @contextmanager
 def real() -> Iterator[tuple[Server, float]]:
     """kube-apiserver and etcd."""
-    from fairlead.apiserver.real.launch import RealServer
+    from fiferail.apiserver.real.launch import RealServer
 
     start = time.perf_counter()
     with RealServer() as running:
@@ -150,7 +150,7 @@ def kmock() -> Iterator[Server]:
 
 def warm_start() -> float:
     """Seconds until the embedded server is ready in a process that has imported it."""
-    from fairlead.apiserver.embedded import EmbeddedServer
+    from fiferail.apiserver.embedded import EmbeddedServer
 
     samples = []
     for _ in range(5):
@@ -162,9 +162,9 @@ def warm_start() -> float:
 
 def in_process() -> float:
     """Seconds of one status JSON patch of a 4 KB object without HTTP, validation and managedFields included."""
-    from fairlead.apiserver.embedded import EmbeddedServer
-    from fairlead.apiserver.inprocess import Transport
-    from fairlead.wire import JSON_PATCH, MERGE_PATCH, Request
+    from fiferail.apiserver.embedded import EmbeddedServer
+    from fiferail.apiserver.inprocess import Transport
+    from fiferail.wire import JSON_PATCH, MERGE_PATCH, Request
 
     machine = EmbeddedServer(crds=[CRD]).machine
     transport = Transport(machine)
@@ -200,8 +200,8 @@ ROUNDS = 20
 
 def growth(counts: tuple[int, ...] = GROWTH) -> list[dict[str, Any]]:
     """Servers of different sizes side by side in one process, asked in turns, so that what the machine does meanwhile meets all of them:
-    what an operation takes where so many objects are, with the garbage collector as `fairlead serve` sets it."""
-    from fairlead.cli.serve import calm_collector
+    what an operation takes where so many objects are, with the garbage collector as `fiferail serve` sets it."""
+    from fiferail.cli.serve import calm_collector
 
     calm_collector()
     grown = [Grown(count) for count in counts]
@@ -224,9 +224,9 @@ class Grown:
     """A server with so many objects."""
 
     def __init__(self, count: int) -> None:
-        from fairlead.apiserver.embedded import EmbeddedServer
-        from fairlead.apiserver.inprocess import Transport
-        from fairlead.wire import Request
+        from fiferail.apiserver.embedded import EmbeddedServer
+        from fiferail.apiserver.inprocess import Transport
+        from fiferail.wire import Request
 
         self.count = count
         self._transport = Transport(EmbeddedServer(crds=[CRD]).machine)
@@ -256,7 +256,7 @@ class Grown:
         return _timed(self._get if name == "get" else self._patch, BATCH)
 
     def _send(self, method: str, path: str, body: Any = None, content_type: str = "", query: tuple[tuple[str, str], ...] = ()) -> Any:
-        from fairlead.wire import Request
+        from fiferail.wire import Request
 
         data = b"" if body is None else msgspec.json.encode(body)
         answer = self._transport.send(Request(method=method, path=path, body=data, content_type=content_type, query=query))
@@ -365,7 +365,7 @@ def render() -> str:
         return ""
     start, get, patch, each = result["start"], result["get"], result["patch"], result["in_process_patch"]
     rows = [
-        ["ready, `fairlead serve` from a cold process", *_started(start, "cold"), "at most 500 ms"],
+        ["ready, `fiferail serve` from a cold process", *_started(start, "cold"), "at most 500 ms"],
         ["ready, in a warm process", *_started(start, "warm"), "at most 100 ms"],
         ["resident when empty", f"{result['resident'] / 1e6:.0f} MB", "", "", "", "at most 60 MB"],
         [f"GET of a {result['object_bytes'] / 1000:.1f} KB object", *_compared(get), "at least 4x"],
@@ -380,7 +380,7 @@ def render() -> str:
             "## The API server",
             table(["", "embedded", "real kube-apiserver", "kmock", "real / embedded", "goal"], rows),
             "Processor time per operation where so many objects are: three servers in one process, asked in turns, with the garbage "
-            f"collector as `fairlead serve` sets it. Operations on objects chosen at random, medians of batches of {BATCH} (in brackets "
+            f"collector as `fiferail serve` sets it. Operations on objects chosen at random, medians of batches of {BATCH} (in brackets "
             "means, which hold every pause of the collector). List: per object, in pages of 500. Watch: per event, in the order of the "
             "versions. Goal: flat.",
             table(["objects", "create", "GET", "status patch", "list in pages", "watch"], grown),

@@ -84,9 +84,9 @@ def with_semgrep(semgrep: str, directory: Path, work: Path) -> tuple[Usage, set[
     return usage, found
 
 
-def with_fairlead(directory: Path, cache: Path) -> tuple[Usage, dict[str, Any]]:
-    command = [sys.executable, "-m", "fairlead.audit", str(directory), "--format", "json"]
-    usage, output = timed(command, {**os.environ, "FAIRLEAD_CACHE": str(cache)})
+def with_fiferail(directory: Path, cache: Path) -> tuple[Usage, dict[str, Any]]:
+    command = [sys.executable, "-m", "fiferail.audit", str(directory), "--format", "json"]
+    usage, output = timed(command, {**os.environ, "FIFERAIL_CACHE": str(cache)})
     return usage, json.loads(output)
 
 
@@ -96,7 +96,7 @@ def growth(directory: Path, work: Path) -> list[tuple[str, int, int, Usage]]:
     for part in ("kubelet", "controller", ""):
         where = directory / part
         if where.is_dir():
-            usage, found = with_fairlead(where, work / f"growth-{part or 'all'}")
+            usage, found = with_fiferail(where, work / f"growth-{part or 'all'}")
             out.append((part or "all", lines_of(where)[1], len(found["sites"]), usage))
     return out
 
@@ -110,8 +110,8 @@ def report(arguments: argparse.Namespace) -> str:
         cold, warm = [], []
         for _ in range(arguments.runs):
             shutil.rmtree(work / "cache", ignore_errors=True)
-            cold.append(with_fairlead(directory, work / "cache"))
-            warm.append(with_fairlead(directory, work / "cache"))
+            cold.append(with_fiferail(directory, work / "cache"))
+            warm.append(with_fiferail(directory, work / "cache"))
         grown = growth(directory, work)
     best_semgrep, best_cold, best_warm = (min(runs, key=lambda run: run[0].processor) for runs in (semgrep, cold, warm))
     return _page(arguments, files, lines, best_semgrep, best_cold, best_warm, grown)
@@ -124,9 +124,9 @@ def _page(
     status = {place for place, site in sites.items() if site["target"] == "status"}
     both = status & semgrep[1]
     only_semgrep = sorted(semgrep[1] - status)
-    only_fairlead = status - semgrep[1]
+    only_fiferail = status - semgrep[1]
     kinds: dict[str, int] = {}
-    for place in only_fairlead:
+    for place in only_fiferail:
         kinds[sites[place]["verb"]] = kinds.get(sites[place]["verb"], 0) + 1
     version = subprocess.run([arguments.semgrep, "--version"], capture_output=True, text=True, check=False).stdout.strip()
     rows = [
@@ -140,15 +140,15 @@ def _page(
         "| | seconds | processor seconds | megabytes (largest process) | status writes |",
         "| --- | ---: | ---: | ---: | ---: |",
         f"| semgrep, three patterns | {_usage(semgrep[0])} | {len(semgrep[1])} matches |",
-        f"| fairlead audit, cold | {_usage(cold[0])} | {len(status)} of {len(sites)} writes |",
-        f"| fairlead audit, warm | {_usage(warm[0])} | {len(status)} of {len(sites)} writes |",
+        f"| fiferail audit, cold | {_usage(cold[0])} | {len(status)} of {len(sites)} writes |",
+        f"| fiferail audit, warm | {_usage(warm[0])} | {len(status)} of {len(sites)} writes |",
         "",
         "The clock depends on what else the machine does, processor seconds less so: compare the rows, not the figures.",
         "",
         "## What each finds that the other does not",
         "",
         f"- Both: {len(both)} places.",
-        f"- Only fairlead: {len(only_fairlead)} "
+        f"- Only fiferail: {len(only_fiferail)} "
         f"({', '.join(f'{verb} {count}' for verb, count in sorted(kinds.items(), key=lambda item: -item[1]))}): "
         "calls of functions that write what they are given, patches through generated clients, server-side apply. For "
         "each it also says kind, ownership, base, verdict and reason, which semgrep's patterns do not.",

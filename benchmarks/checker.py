@@ -13,9 +13,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-from fairlead.history.checker import Checker
-from fairlead.history.records import Commit, Identity, Observation, Record
-from fairlead.objects.tree import replaced
+from fiferail.history.checker import Checker
+from fiferail.history.records import Commit, Identity, Observation, Record
+from fiferail.objects.tree import replaced
 
 from .measure import load, save, table
 

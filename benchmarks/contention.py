@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-import fairlead
-from fairlead.status.strategies import APPLY, COMPARE, LOCKED, MERGE
-from fairlead.testing.transport import HttpTransport
-from fairlead.wire import JSON, Request
+import fiferail
+from fiferail.status.strategies import APPLY, COMPARE, LOCKED, MERGE
+from fiferail.testing.transport import HttpTransport
+from fiferail.wire import JSON, Request
 
 from .apiserver import CONDITION
 from .measure import RESULTS, load, save, table
@@ -28,7 +28,7 @@ from .plot import Line, chart
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from fairlead.wire import Answer
+    from fiferail.wire import Answer
 
 #: How many writers, and in how many rounds: ways take turns within a round, and the median of the rounds is told.
 ROUNDS = {2: 3, 4: 3, 8: 3, 16: 3, 32: 1, 64: 1}
@@ -85,10 +85,10 @@ def message(turn: int) -> str:
     return f"turn {turn}"
 
 
-class Fairlead:
+class Fiferail:
     """A writer of ours with some strategy; for the locked one the caller's loop backs off, as operators' do."""
 
-    def __init__(self, writer: fairlead.StatusWriter, obj: Any, name: str) -> None:
+    def __init__(self, writer: fiferail.StatusWriter, obj: Any, name: str) -> None:
         self._writer, self._obj, self._name = writer, obj, name
 
     def write(self, turn: int) -> None:
@@ -136,27 +136,27 @@ def contenders(way: str, transports: list[Counting], obj: Any, path: str) -> lis
     if way == "PUT + retry":
         return [PutRetry(transport, obj, f"writer-{index}", path) for index, transport in enumerate(transports)]
 
-    def writer(index: int, manager: str) -> fairlead.StatusWriter:
-        budget = fairlead.Budget(tries=60, longest=1.0)
-        return fairlead.StatusWriter(transports[index], field_manager=manager, strategy=STRATEGIES[way], budget=budget)
+    def writer(index: int, manager: str) -> fiferail.StatusWriter:
+        budget = fiferail.Budget(tries=60, longest=1.0)
+        return fiferail.StatusWriter(transports[index], field_manager=manager, strategy=STRATEGIES[way], budget=budget)
 
     if way == "COMPARE, one writer":
         shared = writer(0, "operator")
-        return [Fairlead(shared, obj, f"writer-{index}") for index in range(len(transports))]
-    return [Fairlead(writer(index, f"writer-{index}"), obj, f"writer-{index}") for index in range(len(transports))]
+        return [Fiferail(shared, obj, f"writer-{index}") for index in range(len(transports))]
+    return [Fiferail(writer(index, f"writer-{index}"), obj, f"writer-{index}") for index in range(len(transports))]
 
 
 @contextmanager
 def real() -> Iterator[Callable[[], HttpTransport]]:
     """kube-apiserver with both kinds served: makes connections."""
-    from fairlead.apiserver.real.launch import RealServer
+    from fiferail.apiserver.real.launch import RealServer
 
     with RealServer() as running:
 
         def connect() -> HttpTransport:
             return HttpTransport(running.url, token=running.token, context=running.ssl_context(), user_agent="bench")
 
-        client = fairlead.Client(connect())
+        client = fiferail.Client(connect())
         for kind, extra in LISTS.items():
             client.create(crd(f"{kind}s", kind.capitalize(), extra))
         for kind in LISTS:
@@ -177,7 +177,7 @@ def _served(transport: HttpTransport, kind: str) -> None:
 
 def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: int, seconds: float) -> dict[str, Any]:
     """One way of writing, so many writers, for so long."""
-    client = fairlead.Client(connect())
+    client = fiferail.Client(connect())
     name = f"o-{random.getrandbits(40):x}"
     obj = client.create(
         {"apiVersion": f"{GROUP}/v1", "kind": kind.capitalize(), "metadata": {"name": name, "namespace": "default"}}, field_manager="bench"
@@ -206,7 +206,7 @@ def contest(connect: Callable[[], HttpTransport], kind: str, way: str, writers: 
             began = time.monotonic()
             try:
                 writer.write(turn)
-            except (fairlead.FairleadError, OSError):
+            except (fiferail.FiferailError, OSError):
                 failed[index] += 1
                 continue
             last[index] = turn

@@ -9,10 +9,10 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
-from fairlead.apiserver.real import build
-from fairlead.apiserver.real.launch import RealServer
-from fairlead.testing.hazards.faultplaces import on_embedded, on_real
-from fairlead.testing.hazards.faultrun import Rates, Run, problems
+from fiferail.apiserver.real import build
+from fiferail.apiserver.real.launch import RealServer
+from fiferail.testing.hazards.faultplaces import on_embedded, on_real
+from fiferail.testing.hazards.faultrun import Rates, Run, problems
 
 from .measure import load, save, table
 

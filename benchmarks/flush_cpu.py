@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 from .measure import in_turns, load, save, shown, table
 
@@ -134,13 +134,13 @@ def kopf_patch() -> Callable[[], None]:
 
 
 IMPORTS = {
-    "fairlead": "import fairlead",
-    "writers": "import fairlead; fairlead.StatusWriter; fairlead.AsyncStatusWriter",
+    "fiferail": "import fiferail",
+    "writers": "import fiferail; fiferail.StatusWriter; fiferail.AsyncStatusWriter",
 }
 
 
 def imports() -> dict[str, float]:
-    """CPU seconds that fairlead, and fairlead with both writers, add in a fresh interpreter that has msgspec; medians, in turns."""
+    """CPU seconds that fiferail, and fiferail with both writers, add in a fresh interpreter that has msgspec; medians, in turns."""
     took: dict[str, list[float]] = {name: [] for name in IMPORTS}
     for _ in range(15):
         for name, code in IMPORTS.items():
@@ -177,7 +177,7 @@ def render() -> str:
         [name, shown(seconds), f"{seconds / copied:.2f}", f"{seconds / by_hand:.2f}", GOALS.get(name.partition(",")[0], "")]
         for name, seconds in cpu.items()
     ]
-    first, writers = result["imports"]["fairlead"], result["imports"]["writers"]
+    first, writers = result["imports"]["fiferail"], result["imports"]["writers"]
     return "\n\n".join(
         [
             "## CPU per flush",
@@ -185,7 +185,7 @@ def render() -> str:
             "observedGeneration and one condition (or all eight) are staged; nothing changes, or one message does (then the patch is "
             "compiled, and the answer's version and status are read and remembered; `outcome.object` reads all of it, when asked).",
             table(["what", "median", "of a deepcopy", "of deepcopy + jsonpatch", "goal"], rows),
-            f"`import fairlead` takes {shown(first)} more than `import msgspec` (goal: at most 10 ms), with both writers {shown(writers)}.",
+            f"`import fiferail` takes {shown(first)} more than `import msgspec` (goal: at most 10 ms), with both writers {shown(writers)}.",
         ]
     )
 

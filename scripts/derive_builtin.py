@@ -1,4 +1,4 @@
-"""Writes `src/fairlead/apiserver/builtin/data/`: what the real kube-apiserver says of its own kinds, and how Go declares them.
+"""Writes `src/fiferail/apiserver/builtin/data/`: what the real kube-apiserver says of its own kinds, and how Go declares them.
 
     python scripts/derive_builtin.py [--url https://127.0.0.1:6443 --token TOKEN] [--types types.json] [--out DIR]
 
@@ -22,7 +22,7 @@ import urllib.request
 from typing import Any
 
 HERE = pathlib.Path(__file__).resolve().parent
-DATA = HERE.parent / "src/fairlead/apiserver/builtin/data"
+DATA = HERE.parent / "src/fiferail/apiserver/builtin/data"
 GROUPS = {
     "": "api/v1",
     "apps": "apis/apps/v1",
@@ -228,7 +228,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="a running kube-apiserver; without it one is built and started")
-    parser.add_argument("--token", default="fairlead")
+    parser.add_argument("--token", default="fiferail")
     parser.add_argument("--types", type=pathlib.Path, help="output of scripts/gotypes, when it was run already")
     parser.add_argument("--out", type=pathlib.Path, default=DATA)
     given = parser.parse_args()
@@ -236,7 +236,7 @@ def main() -> int:
     if given.url:
         derive(Server(given.url, given.token), types, given.out)
         return 0
-    from fairlead.apiserver.real.launch import RealServer
+    from fiferail.apiserver.real.launch import RealServer
 
     with RealServer() as real:
         derive(Server(real.url, real.token), types, given.out)

@@ -11,12 +11,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from fairlead.status import answers, strategies
-from fairlead.status.conversation import TABLE
-from fairlead.status.shapes import Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.view import Status
-from fairlead.testing.hazards import page as hazards
+from fiferail.status import answers, strategies
+from fiferail.status.conversation import TABLE
+from fiferail.status.shapes import Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.view import Status
+from fiferail.testing.hazards import page as hazards
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,11 +25,11 @@ DOCS = Path(__file__).parent.parent / "docs"
 _PROTOCOL = """\
 # The write protocol
 
-<!-- Written by `python scripts/generate_docs.py` from `fairlead.status`. Do not edit: a test compares. -->
+<!-- Written by `python scripts/generate_docs.py` from `fiferail.status`. Do not edit: a test compares. -->
 
 A status is edited in memory and written once. This page is the whole conversation between a writer and a server; it is the same for
 every client, blocking or async, because it is code without I/O that asks for requests to be sent and receives answers
-(`fairlead.status.conversation`).
+(`fiferail.status.conversation`).
 
 ## 1. Stage
 

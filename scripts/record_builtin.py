@@ -117,7 +117,7 @@ def main() -> int:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--url", help="a running kube-apiserver; without it one is built and started")
-    parser.add_argument("--token", default="fairlead")
+    parser.add_argument("--token", default="fiferail")
     parser.add_argument("--run", default="1", help="part of the namespaces' names: a server sees each name once")
     parser.add_argument("files", nargs="*", type=pathlib.Path)
     given = parser.parse_args()
@@ -125,7 +125,7 @@ def main() -> int:
     if given.url:
         record_all(files, Server(given.url, given.token), given.run)
         return 0
-    from fairlead.apiserver.real.launch import RealServer
+    from fiferail.apiserver.real.launch import RealServer
 
     with RealServer() as real:
         record_all(files, Server(real.url, real.token), given.run)

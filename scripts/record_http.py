@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 
-from fairlead.apiserver.real.launch import RealServer
+from fiferail.apiserver.real.launch import RealServer
 
 TESTS = Path(__file__).parent.parent / "tests"
 REQUESTS = TESTS / "apiserver_http" / "recorded_requests.jsonl"

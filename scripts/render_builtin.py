@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-from fairlead.apiserver.builtin.validation import catalogue
+from fiferail.apiserver.builtin.validation import catalogue
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent / "docs/builtin-kinds.md"
 

@@ -1,7 +1,7 @@
-"""Operators at work: fairlead beside kopf and a controller-runtime operator in Go, on the real and on the embedded server.
+"""Operators at work: fiferail beside kopf and a controller-runtime operator in Go, on the real and on the embedded server.
 
 Each contender is a process of its own that makes a thousand objects Ready, and afterwards looks at all of them again without
-having anything to say. Then fairlead alone: ten thousand objects in its cache, and two hundred changes a second.
+having anything to say. Then fiferail alone: ten thousand objects in its cache, and two hundred changes a second.
 """
 
 from __future__ import annotations

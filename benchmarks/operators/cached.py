@@ -1,4 +1,4 @@
-"""Ten thousand objects in fairlead's cache: what each costs in memory, and how soon a change is reconciled at two hundred a second."""
+"""Ten thousand objects in fiferail's cache: what each costs in memory, and how soon a change is reconciled at two hundred a second."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from ..apiserver import COLLECTION
 from .places import embedded
 from .ready import operator, resident, until_idle
-from .with_fairlead_timed import MARK
+from .with_fiferail_timed import MARK
 
 if TYPE_CHECKING:
     from .places import Place
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 OBJECTS = 10_000
 RATE = 200
 SECONDS = 20.0
-COMMAND = [sys.executable, "-m", "benchmarks.operators.with_fairlead_timed"]
+COMMAND = [sys.executable, "-m", "benchmarks.operators.with_fiferail_timed"]
 
 
 def steady(objects: int = OBJECTS, seconds: float = SECONDS) -> dict[str, Any]:

@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from fairlead.apiserver.real.build import cache_directory
-from fairlead.apiserver.real.toolchain import find
+from fiferail.apiserver.real.build import cache_directory
+from fiferail.apiserver.real.toolchain import find
 
 #: Workers of the contenders that have a number of workers; kopf has a task for each object.
 CONCURRENCY = 10
@@ -20,7 +20,7 @@ SOURCE = Path(__file__).parent / "go"
 def commands() -> dict[str, list[str]]:
     """By name."""
     return {
-        "fairlead": [sys.executable, "-m", "benchmarks.operators.with_fairlead"],
+        "fiferail": [sys.executable, "-m", "benchmarks.operators.with_fiferail"],
         "kopf": [sys.executable, "-m", "benchmarks.operators.with_kopf"],
         "Go": [str(go_operator())],
     }

@@ -15,8 +15,8 @@ def rendered(result: dict[str, Any]) -> str:
     parts = [
         "## Operators",
         f"{race['objects']:,} objects that are there when the operator starts, each reconciled to a Ready condition. Every contender is a "
-        "process of its own: fairlead, kopf 1.45.2 with its events off, and a controller-runtime operator in Go "
-        f"with as many workers as fairlead ({race['concurrency']}). "
+        "process of its own: fiferail, kopf 1.45.2 with its events off, and a controller-runtime operator in Go "
+        f"with as many workers as fiferail ({race['concurrency']}). "
         "Seconds are from the start of the process until a watch has shown the last object Ready; requests are counted by the real "
         "server's audit log, and by the numbers of the embedded server's answers; memory is the most that was resident; "
         '"again" are the requests when every object has changed and there is nothing to write.',
@@ -25,7 +25,7 @@ def rendered(result: dict[str, Any]) -> str:
         parts.append(_race(title, race[where]))
     per_object = (steady["full"] - steady["empty"]) / steady["objects"]
     parts.append(
-        f"{steady['objects']:,} objects of {steady['object_bytes'] / 1000:.1f} KB in fairlead's cache, on the embedded server, "
+        f"{steady['objects']:,} objects of {steady['object_bytes'] / 1000:.1f} KB in fiferail's cache, on the embedded server, "
         f"{steady['rate']:.0f} changes a second; times are from sending the change to the beginning of its reconcile:"
     )
     rows = [
@@ -38,7 +38,7 @@ def rendered(result: dict[str, Any]) -> str:
 
 
 def _race(title: str, found: dict[str, Any]) -> str:
-    names = ["fairlead", "kopf", "Go"]
+    names = ["fiferail", "kopf", "Go"]
     rows = [
         ["start to all Ready", *[f"{found[name]['seconds']:.2f} s" for name in names], *_ratios(found, "seconds", 0.5, 1.5)],
         ["processor time", *[f"{found[name]['cpu']:.2f} s" for name in names], *_ratios(found, "cpu")],
@@ -50,7 +50,7 @@ def _race(title: str, found: dict[str, Any]) -> str:
 
 
 def _ratios(found: dict[str, Any], what: str, kopf: float | None = None, go: float | None = None) -> list[str]:
-    mine = _amount(found["fairlead"][what])
+    mine = _amount(found["fiferail"][what])
     shares = [f"{mine / _amount(found[name][what]):.2f}" for name in ("kopf", "Go")]
     # A handful of questions at the start come on top of one write per object.
     goals = [f"at most {kopf:.2g} of kopf's" if kopf else "", f"{go:g} of Go's" if go else ""]

@@ -66,7 +66,7 @@ def gadget(index: int) -> dict[str, Any]:
 
 
 class Embedded(Place):
-    """`fairlead serve`, which numbers its answers."""
+    """`fiferail serve`, which numbers its answers."""
 
     def __init__(self, url: str, kubeconfig: Path, pid: int) -> None:
         super().__init__(url, None, kubeconfig, pid)
@@ -122,11 +122,11 @@ def _verb(entry: dict[str, Any]) -> str:
 
 @contextmanager
 def embedded() -> Iterator[Place]:
-    """`fairlead serve`."""
+    """`fiferail serve`."""
     with tempfile.TemporaryDirectory() as folder:
         crd, kubeconfig = Path(folder, "crd.json"), Path(folder, "kubeconfig")
         crd.write_bytes(msgspec.json.encode(definition()))
-        command = [sys.executable, "-m", "fairlead", "serve", "--crd", str(crd), "--kubeconfig", str(kubeconfig)]
+        command = [sys.executable, "-m", "fiferail", "serve", "--crd", str(crd), "--kubeconfig", str(kubeconfig)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
             try:
                 assert process.stdout is not None
@@ -140,7 +140,7 @@ def embedded() -> Iterator[Place]:
 @contextmanager
 def real() -> Iterator[Place]:
     """kube-apiserver and etcd."""
-    from fairlead.apiserver.real.launch import RealServer
+    from fiferail.apiserver.real.launch import RealServer
 
     with tempfile.TemporaryDirectory() as folder:
         policy, log = Path(folder, "policy.json"), Path(folder, "audit.log")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Aggregate, Component, ConfigMap, Deployment, soonest
+from fiferail import Context, Controller, Manager
+from fiferail.components import Aggregate, Component, ConfigMap, Deployment, soonest
 
 API = "platform.example.io/v1"
 

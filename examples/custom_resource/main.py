@@ -1,11 +1,11 @@
-"""A kind that fairlead knows nothing about: a certificate, static, edited by mutations, and read for when it ends."""
+"""A kind that fiferail knows nothing about: a certificate, static, edited by mutations, and read for when it ends."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Component, Data, Mutation, Static
+from fiferail import Context, Controller, Manager
+from fiferail.components import Component, Data, Mutation, Static
 
 API = "sites.example.io/v1"
 CERTIFICATE = {"apiVersion": "certs.example.io/v1", "kind": "Certificate"}

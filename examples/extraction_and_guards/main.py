@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Component, ConfigMap, Data, Mutation, Secret
+from fiferail import Context, Controller, Manager
+from fiferail.components import Component, ConfigMap, Data, Mutation, Secret
 
 API = "extraction.example.io/v1"
 DB_HOST: Data[str] = Data("db-host", str)

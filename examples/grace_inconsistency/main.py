@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Component, Deployment, Health, Reason
+from fiferail import Context, Controller, Manager
+from fiferail.components import Component, Deployment, Health, Reason
 
 API = "grace.example.io/v1"
 

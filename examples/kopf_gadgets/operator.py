@@ -1,4 +1,4 @@
-"""A kopf operator whose status is written by fairlead: conditions beside those of other writers, one request per reconcile.
+"""A kopf operator whose status is written by fiferail: conditions beside those of other writers, one request per reconcile.
 
     kubectl apply -f examples/kopf_gadgets/crd.yaml
     kopf run --standalone -n default examples/kopf_gadgets/operator.py
@@ -14,7 +14,7 @@ from typing import Any
 
 import kopf
 
-import fairlead
+import fiferail
 
 RETRY = 1.0
 
@@ -29,8 +29,8 @@ def login(**given: Any) -> Any:
 async def start(memo: kopf.Memo, settings: kopf.OperatorSettings, **_: Any) -> None:
     """One writer for the operator. kopf's own bookkeeping stays out of the status."""
     settings.persistence.progress_storage = kopf.AnnotationsProgressStorage(prefix="gadgets.example.io")
-    memo.client = fairlead.connect_async()
-    memo.writer = fairlead.AsyncStatusWriter(memo.client, field_manager="gadgets")
+    memo.client = fiferail.connect_async()
+    memo.writer = fiferail.AsyncStatusWriter(memo.client, field_manager="gadgets")
 
 
 @kopf.on.cleanup()
@@ -41,7 +41,7 @@ async def stop(memo: kopf.Memo, **_: Any) -> None:
 
 @kopf.on.create("example.io", "v1", "gadgets")
 @kopf.on.update("example.io", "v1", "gadgets", field="spec")
-@fairlead.kopf.requeue_conflicts(delay=RETRY)
+@fiferail.kopf.requeue_conflicts(delay=RETRY)
 async def reconcile(body: kopf.Body, memo: kopf.Memo, **_: Any) -> None:
     """Say what this generation came to: whatever is staged goes out in one request when the block ends."""
     size = body["spec"].get("size", 1)
@@ -60,7 +60,7 @@ async def probe(body: kopf.Body, memo: kopf.Memo, stopped: kopf.DaemonStopped, *
         await asyncio.sleep(5.0)
 
 
-def probed(status: fairlead.Status) -> None:
+def probed(status: fiferail.Status) -> None:
     """One more probe."""
     status["probes"] = status.get("probes", 0) + 1
     status.conditions.set("Probed", True, reason="Answered")

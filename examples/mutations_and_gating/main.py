@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Component, ConfigMap, Deployment, PodMutation, container, set_env
+from fiferail import Context, Controller, Manager
+from fiferail.components import Component, ConfigMap, Deployment, PodMutation, container, set_env
 
 API = "mutations.example.io/v1"
 

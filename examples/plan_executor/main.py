@@ -10,8 +10,8 @@ from __future__ import annotations
 import contextlib
 from typing import Any
 
-from fairlead import Context, Controller, Manager, Plan, Plans, TaskFailed
-from fairlead.errors import AlreadyExists
+from fiferail import Context, Controller, Manager, Plan, Plans, TaskFailed
+from fiferail.errors import AlreadyExists
 
 API = "nodes.example.io/v1"
 

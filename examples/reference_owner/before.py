@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from fairlead.errors import ApiError
+from fiferail.errors import ApiError
 
 if TYPE_CHECKING:
-    from fairlead import Client
+    from fiferail import Client
 
 API = "auth.example.io/v1"
 

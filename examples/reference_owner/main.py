@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager, references
+from fiferail import Context, Controller, Manager, references
 
 API = "auth.example.io/v1"
 WORKLOADS = ("Server", "Gateway", "Proxy")

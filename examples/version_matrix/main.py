@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import Context, Controller, Manager
-from fairlead.components import Component, Mutation, PodMutation, StatefulSet, container, set_env
+from fiferail import Context, Controller, Manager
+from fiferail.components import Component, Mutation, PodMutation, StatefulSet, container, set_env
 
 API = "matrix.example.io/v1"
 #: The releases that are kept under review.

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.faults import Delayed, Lost
-from fairlead.apiserver.inprocess import Transport, request_of
-from fairlead.apiserver.machine import Machine
-from fairlead.wire import Answer
+from fiferail.apiserver.faults import Delayed, Lost
+from fiferail.apiserver.inprocess import Transport, request_of
+from fiferail.apiserver.machine import Machine
+from fiferail.wire import Answer
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

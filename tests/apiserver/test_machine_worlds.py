@@ -8,10 +8,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.inprocess import AsyncTransport, Transport, request_of
-from fairlead.apiserver.machine import Machine
-from fairlead.apiserver.recording import Log
-from fairlead.wire import MERGE_PATCH, Request, StreamRefused
+from fiferail.apiserver.inprocess import AsyncTransport, Transport, request_of
+from fiferail.apiserver.machine import Machine
+from fiferail.apiserver.recording import Log
+from fiferail.wire import MERGE_PATCH, Request, StreamRefused
 
 CONFIGMAPS = "/api/v1/namespaces/default/configmaps"
 

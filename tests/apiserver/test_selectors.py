@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.apiserver import selectors
-from fairlead.apiserver.selectors import SelectorError
+from fiferail.apiserver import selectors
+from fiferail.apiserver.selectors import SelectorError
 
 LABELS = {"app": "web", "tier": "", "size": "5", "in": "x"}
 

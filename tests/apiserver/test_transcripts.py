@@ -1,6 +1,6 @@
 """Conversations with the machine, kept as text: `cases/*.txt`.
 
-A case is a list of blocks: a command, `----`, and everything the server said. Set FAIRLEAD_REWRITE=1 to write what it says now, and
+A case is a list of blocks: a command, `----`, and everything the server said. Set FIFERAIL_REWRITE=1 to write what it says now, and
 read the diff. Commands: `create|replace|merge|json|apply|strategic|get|list|watch|delete TARGET [BODY]`, where a target is
 `gadgets/a/status?query`; a word in capitals is a raw method with a path. `compact` forgets history; `clock +N` moves time.
 """
@@ -17,12 +17,12 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import msgspec
 import pytest
 
-from fairlead.apiserver.faults import Delayed, Lost
-from fairlead.apiserver.ids import Counted
-from fairlead.apiserver.machine import Machine
-from fairlead.apiserver.verbs.watch import Stream
-from fairlead.objects import gojson
-from fairlead.wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Request
+from fiferail.apiserver.faults import Delayed, Lost
+from fiferail.apiserver.ids import Counted
+from fiferail.apiserver.machine import Machine
+from fiferail.apiserver.verbs.watch import Stream
+from fiferail.objects import gojson
+from fiferail.wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Request
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.txt"))
 METHODS = {"create": "POST", "replace": "PUT", "get": "GET", "list": "GET", "watch": "GET", "delete": "DELETE"}
@@ -190,6 +190,6 @@ def test_the_machine_says_what_the_transcript_says(path: Path) -> None:
             continue
         told.append("\n".join([*comments, command, "----", world.say(command)]))
     text = "\n\n".join(told) + "\n"
-    if os.environ.get("FAIRLEAD_REWRITE"):
+    if os.environ.get("FIFERAIL_REWRITE"):
         path.write_text(text)
     assert text == path.read_text()

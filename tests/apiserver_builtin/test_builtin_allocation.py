@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.machine import Machine
-from fairlead.wire import Answer, Request
+from fiferail.apiserver.machine import Machine
+from fiferail.wire import Answer, Request
 
 SERVICES = "/api/v1/namespaces/default/services"
 

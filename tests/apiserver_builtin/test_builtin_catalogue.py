@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pathlib
 
-from fairlead.apiserver.builtin.validation import catalogue, table
+from fiferail.apiserver.builtin.validation import catalogue, table
 
 PAGE = pathlib.Path(__file__).resolve().parent.parent.parent / "docs/builtin-kinds.md"
 

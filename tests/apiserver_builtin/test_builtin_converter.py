@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.builtin import converter, gotypes
-from fairlead.objects import strategic
+from fiferail.apiserver.builtin import converter, gotypes
+from fiferail.objects import strategic
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent
-DATA = ROOT / "src/fairlead/apiserver/builtin/data"
+DATA = ROOT / "src/fiferail/apiserver/builtin/data"
 
 pytestmark = pytest.mark.xdist_group("builtin_on_real_server")
 
@@ -31,9 +31,9 @@ def script(name: str) -> Any:
 @pytest.fixture(scope="module")
 def real(request: pytest.FixtureRequest) -> Iterator[Any]:
     """A kube-apiserver of its own: the recordings count on nobody else's objects."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
-    from fairlead.apiserver.real.launch import RealServer
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
+    from fiferail.apiserver.real.launch import RealServer
 
     with RealServer() as server:
         yield server

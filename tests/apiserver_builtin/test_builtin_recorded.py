@@ -14,8 +14,8 @@ from urllib.parse import parse_qsl
 
 import pytest
 
-from fairlead.apiserver.machine import Machine
-from fairlead.wire import Answer, Request
+from fiferail.apiserver.machine import Machine
+from fiferail.wire import Answer, Request
 
 HERE = pathlib.Path(__file__).parent
 ROOT = HERE.parent.parent

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.builtin import gotime, gotypes, images, quantity
-from fairlead.apiserver.builtin.validation import cron
-from fairlead.apiserver.kinds import DecodingRefused
+from fiferail.apiserver.builtin import gotime, gotypes, images, quantity
+from fiferail.apiserver.builtin.validation import cron
+from fiferail.apiserver.kinds import DecodingRefused
 
 PRINTED = {
     "1000m": "1", "0.5": "500m", "1.5Gi": "1536Mi", "1024Ki": "1Mi", "1e3": "1e3", "100": "100", "+5": "+5", "1000": "1k", "1500": "1500",
@@ -137,7 +137,7 @@ def test_schedules_are_judged_as_the_cron_library_does(schedule: str, error: str
 
 def test_what_needs_no_change_is_shared() -> None:
     """Decoding and defaulting an object that is complete give the very same object: patches stay cheap."""
-    from fairlead.apiserver.builtin import defaults
+    from fiferail.apiserver.builtin import defaults
 
     kind = gotypes.of_kind("apps", "v1", "Deployment")
     body: dict[str, Any] = {

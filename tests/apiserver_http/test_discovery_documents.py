@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver import reviews
-from fairlead.apiserver.embedded import equip
-from fairlead.apiserver.kinds import User
-from fairlead.apiserver.machine import Machine
-from fairlead.apiserver.manifests import load_crds
-from fairlead.wire import Answer, Request
+from fiferail.apiserver import reviews
+from fiferail.apiserver.embedded import equip
+from fiferail.apiserver.kinds import User
+from fiferail.apiserver.machine import Machine
+from fiferail.apiserver.manifests import load_crds
+from fiferail.wire import Answer, Request
 
 CRD = Path(__file__).parent.parent / "clients_on_embedded" / "gadgets.yaml"
 AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList,application/json"

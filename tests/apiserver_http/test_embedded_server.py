@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.apiserver.embedded import EmbeddedServer
-from fairlead.apiserver.inprocess import request_of
-from fairlead.apiserver.kinds import User
-from fairlead.wire import Request
+from fiferail.apiserver.embedded import EmbeddedServer
+from fiferail.apiserver.inprocess import request_of
+from fiferail.apiserver.kinds import User
+from fiferail.wire import Request
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -146,7 +146,7 @@ def test_head_is_for_custom_kinds_only(server: EmbeddedServer) -> None:
 
 def test_an_idle_watch_gets_bookmarks(monkeypatch: pytest.MonkeyPatch) -> None:
     """A watch that allows bookmarks is told how far it is, though nothing happens."""
-    monkeypatch.setattr("fairlead.apiserver.embedded.BOOKMARK_EVERY", 0.01)
+    monkeypatch.setattr("fiferail.apiserver.embedded.BOOKMARK_EVERY", 0.01)
     with EmbeddedServer(crds=[CRD]) as server:
         connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
         revision = server.machine.store.revision

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.apiserver.http.connection import Delayed
-from fairlead.apiserver.http.server import HttpServer
-from fairlead.apiserver.kinds import User
-from fairlead.wire import Answer, Request
+from fiferail.apiserver.http.connection import Delayed
+from fiferail.apiserver.http.server import HttpServer
+from fiferail.apiserver.kinds import User
+from fiferail.wire import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

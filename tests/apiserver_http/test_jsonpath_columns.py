@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver import jsonpath
+from fiferail.apiserver import jsonpath
 
 SPEC = {"size": 3, "share": 0.5, "on": True, "empty": None, "tags": ["a", "b", "c"], "dotted.name": "d", "nested": {"a": {"b": "deep"}}}
 OBJECT = {

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.apiserver.embedded import EmbeddedServer
+from fiferail.apiserver.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -99,7 +99,7 @@ fitting = (
 )
 requests = wild | fitting
 CHECKS = [HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
-EXAMPLES = int(os.environ.get("FAIRLEAD_RAW_EXAMPLES", "400"))
+EXAMPLES = int(os.environ.get("FIFERAIL_RAW_EXAMPLES", "400"))
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.apiserver.embedded import EmbeddedServer
-from fairlead.apiserver.inprocess import request_of
+from fiferail.apiserver.embedded import EmbeddedServer
+from fiferail.apiserver.inprocess import request_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

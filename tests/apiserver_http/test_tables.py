@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver import tables
-from fairlead.apiserver.kinds import Kind, Version
-from fairlead.apiserver.tables.ages import age, since
-from fairlead.objects.schema.model import Schema
+from fiferail.apiserver import tables
+from fiferail.apiserver.kinds import Kind, Version
+from fiferail.apiserver.tables.ages import age, since
+from fiferail.objects.schema.model import Schema
 
 RECORDED = json.loads(Path(__file__).with_name("recorded_tables.json").read_text())
 NOW = 1_800_000_000.0

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.fixes import mend
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.fixes import mend
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NO_CACHE = Config(cache=False)
@@ -29,7 +29,7 @@ def copied(tmp_path: Path, *parts: str) -> Path:
 
 def test_a_plain_base_gets_the_lock(tmp_path: Path) -> None:
     """MergeFrom becomes MergeFromWithOptions with the lock, where the error is returned; the rest of the file is untouched."""
-    path = copied(tmp_path, "go", "FL002", "bad.go")
+    path = copied(tmp_path, "go", "FR002", "bad.go")
     before = path.read_text()
     after = mended(path)
     assert after == before.replace(
@@ -40,18 +40,18 @@ def test_a_plain_base_gets_the_lock(tmp_path: Path) -> None:
 
 def test_a_strategic_base_takes_the_lock_as_it_is(tmp_path: Path) -> None:
     """StrategicMergeFrom has no variant with options: the lock is its second argument."""
-    path = copied(tmp_path, "go", "FL003", "good_strategic.go")
+    path = copied(tmp_path, "go", "FR003", "good_strategic.go")
     before = path.read_text()
     assert mended(path) == before.replace(
         "client.StrategicMergeFrom(gadget.DeepCopy())",
         "client.StrategicMergeFrom(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})",
     )
-    assert "FL002" not in [finding.code for finding in audit([str(path)], NO_CACHE).findings]
+    assert "FR002" not in [finding.code for finding in audit([str(path)], NO_CACHE).findings]
 
 
 def test_a_swallowed_error_makes_the_lock_unsafe(tmp_path: Path) -> None:
     """Where nobody would see the conflict, only --unsafe adds the lock."""
-    path = copied(tmp_path, "go", "FL009", "bad.go")
+    path = copied(tmp_path, "go", "FR009", "bad.go")
     path.write_text(
         path.read_text().replace(
             "client.MergeFromWithOptions(gadget.DeepCopy(), client.MergeFromWithOptimisticLock{})", "client.MergeFrom(gadget.DeepCopy())"
@@ -65,14 +65,14 @@ def test_a_swallowed_error_makes_the_lock_unsafe(tmp_path: Path) -> None:
 
 def test_arguments_on_lines_of_their_own_stay_so(tmp_path: Path) -> None:
     """The option gets its own line, indented as its neighbours."""
-    path = copied(tmp_path, "go", "FL002", "bad.go")
+    path = copied(tmp_path, "go", "FR002", "bad.go")
     path.write_text(path.read_text().replace("client.MergeFrom(gadget.DeepCopy())", "client.MergeFrom(\n\t\tgadget.DeepCopy(),\n\t)"))
     assert "client.MergeFromWithOptions(\n\t\tgadget.DeepCopy(),\n\t\tclient.MergeFromWithOptimisticLock{},\n\t)" in mended(path)
 
 
 def test_a_dead_marker_is_dropped(tmp_path: Path) -> None:
     """The line of the marker goes; the marker that is used stays."""
-    path = copied(tmp_path, "go", "FL013", "bad.go")
+    path = copied(tmp_path, "go", "FR013", "bad.go")
     after = mended(path)
     assert "configs/status" not in after
     assert "gadgets/status" in after
@@ -81,13 +81,13 @@ def test_a_dead_marker_is_dropped(tmp_path: Path) -> None:
 
 def test_a_content_type_is_added(tmp_path: Path) -> None:
     """The call says what it sends; a second run finds nothing to add."""
-    path = copied(tmp_path, "python", "FL017", "bad_content_type.py")
+    path = copied(tmp_path, "python", "FR017", "bad_content_type.py")
     after = mended(path)
     assert '{"status": {"phase": "Running"}}, _content_type="application/merge-patch+json")' in after
-    assert "FL017" not in {finding.code for finding in audit([str(path)], NO_CACHE).findings}
+    assert "FR017" not in {finding.code for finding in audit([str(path)], NO_CACHE).findings}
 
 
-@pytest.mark.parametrize("path", sorted((FIXTURES / "go").glob("FL*/bad*.go")), ids=lambda path: f"{path.parent.name}-{path.stem}")
+@pytest.mark.parametrize("path", sorted((FIXTURES / "go").glob("FR*/bad*.go")), ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_a_second_run_mends_nothing_more(path: Path, tmp_path: Path) -> None:
     """After one run of --fix --unsafe another has nothing to do, and the file is as gofmt would have it."""
     target = copied(tmp_path, "go", path.parent.name, path.name)
@@ -105,7 +105,7 @@ def test_mended_source_compiles(tmp_path: Path, base: str) -> None:
     shutil.copytree(stubs, tmp_path / "stubs")
     work = tmp_path / "operator"
     work.mkdir()
-    (work / "gadget.go").write_text((FIXTURES / "go" / "FL002" / "bad.go").read_text().replace("client.MergeFrom(", f"client.{base}("))
+    (work / "gadget.go").write_text((FIXTURES / "go" / "FR002" / "bad.go").read_text().replace("client.MergeFrom(", f"client.{base}("))
     (work / "deepcopy.go").write_text("package controllers\n\nfunc (g *Gadget) DeepCopy() *Gadget { c := *g; return &c }\n")
     (work / "go.mod").write_text(
         "module example.io/operator\n\ngo 1.22\n\nrequire (\n\tk8s.io/apimachinery v0.0.0\n\tsigs.k8s.io/controller-runtime v0.0.0\n)\n\n"

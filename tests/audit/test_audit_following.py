@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
+from fiferail.audit import audit
+from fiferail.audit.config import Config
 
 PROJECT = Path(__file__).parent / "fixtures" / "go_follow"
 _WANT = re.compile(r"// want: (\S+) (\S+) (\S+) (\S+)")
@@ -69,7 +69,7 @@ def test_a_helper_carries_the_verdict_of_what_it_does() -> None:
     report = audit([str(PROJECT)], Config(cache=False))
     site = next(site for site in report.facts.sites if site.function == "GadgetReconciler.generic")
     assert (str(site.verb), site.way, site.helper, str(site.verdict)) == ("helper", "merge-patch", "MutateAndPatchStatus", "fix")
-    assert "FL002" in site.rules
+    assert "FR002" in site.rules
 
 
 def test_two_controllers_and_one_config_are_seen_as_the_hazard_they_are() -> None:
@@ -77,11 +77,11 @@ def test_two_controllers_and_one_config_are_seen_as_the_hazard_they_are() -> Non
     report = audit([str(PROJECT.parent / "go_references")], Config(cache=False))
     said = {finding.code: finding.writers[:2] for finding in report.findings}
     assert said == {
-        "FL001": ("WorkloadReconciler", "ConfigReconciler"),
-        "FL002": ("ConfigReconciler",),
-        "FL003": ("ConfigReconciler", "WorkloadReconciler"),
-        "FL004": ("WorkloadReconciler", "ConfigReconciler"),
-        "FL012": (),
+        "FR001": ("WorkloadReconciler", "ConfigReconciler"),
+        "FR002": ("ConfigReconciler",),
+        "FR003": ("ConfigReconciler", "WorkloadReconciler"),
+        "FR004": ("WorkloadReconciler", "ConfigReconciler"),
+        "FR012": (),
     }
     writers = {writer: sorted({name for site in sites for name in site.fields}) for writer, sites in report.matrix["Config"].items()}
     assert writers == {"ConfigReconciler": ["conditions"], "WorkloadReconciler": ["references"]}

@@ -34,7 +34,7 @@ class Ran:
 def run(arguments: list[str], where: Path, **environment: str) -> Ran:
     """Runs a command with this interpreter's programs first in the path, and no configuration but ours."""
     known = {name: value for name, value in os.environ.items() if not name.startswith(("GIT_", "PRE_COMMIT", "GITHUB_", "VIRTUAL_ENV"))}
-    known |= {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "GIT_CONFIG_GLOBAL": os.devnull, "FAIRLEAD_CACHE": str(where / ".cache")}
+    known |= {"PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "GIT_CONFIG_GLOBAL": os.devnull, "FIFERAIL_CACHE": str(where / ".cache")}
     answer = subprocess.run(
         arguments, cwd=where, env=known | environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=300, check=False
     )
@@ -59,9 +59,9 @@ def repository(where: Path, files: dict[str, Path | str]) -> Path:
 
 def hooked(tmp_path: Path, operator: Path, hook: str = "") -> Path:
     """An operator's repository that uses the hook of a repository which holds our manifest."""
-    ours = repository(tmp_path / "fairlead", {".pre-commit-hooks.yaml": ROOT / ".pre-commit-hooks.yaml"})
+    ours = repository(tmp_path / "fiferail", {".pre-commit-hooks.yaml": ROOT / ".pre-commit-hooks.yaml"})
     commit = run(["git", "rev-parse", "HEAD"], ours).output.strip()
-    config = f"repos:\n- repo: {ours}\n  rev: {commit}\n  hooks:\n  - id: fairlead-audit\n{hook}"
+    config = f"repos:\n- repo: {ours}\n  rev: {commit}\n  hooks:\n  - id: fiferail-audit\n{hook}"
     return repository(tmp_path / "operator", {".pre-commit-config.yaml": config, "gadgets/operator.py": operator})
 
 
@@ -73,8 +73,8 @@ INSTALLED = "    language: system\n    additional_dependencies: []\n"
 @pytest.mark.parametrize(
     ("operator", "code", "words"),
     [
-        pytest.param("python/FL001/bad.py", 1, "gadgets/operator.py:6: FL001 whole-status-put", id="a bad operator"),
-        pytest.param("python/FL001/good.py", 0, "Passed", id="a good operator"),
+        pytest.param("python/FR001/bad.py", 1, "gadgets/operator.py:6: FR001 whole-status-put", id="a bad operator"),
+        pytest.param("python/FR001/good.py", 0, "Passed", id="a good operator"),
     ],
 )
 def test_the_hook_finds_what_is_committed(tmp_path: Path, operator: str, code: int, words: str) -> None:
@@ -87,7 +87,7 @@ def test_the_hook_finds_what_is_committed(tmp_path: Path, operator: str, code: i
 @pytest.mark.skipif(not (BIN / "pre-commit").exists(), reason="needs pre-commit")
 def test_the_hook_leaves_other_commits_alone(tmp_path: Path) -> None:
     """A commit without Go or Python does not start the audit."""
-    where = hooked(tmp_path, FIXTURES / "python/FL001/bad.py", INSTALLED)
+    where = hooked(tmp_path, FIXTURES / "python/FR001/bad.py", INSTALLED)
     (where / "README.md").write_text("words\n")
     run(["git", "add", "README.md"], where)
     ran = run(["pre-commit", "run", "--color", "never"], where, PRE_COMMIT_HOME=str(tmp_path / "home"))
@@ -97,8 +97,8 @@ def test_the_hook_leaves_other_commits_alone(tmp_path: Path) -> None:
 @pytest.mark.skipif(not (BIN / "pre-commit").exists(), reason="needs pre-commit")
 def test_the_hook_installs_itself(tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """As users have it: pre-commit builds an environment from this repository, extras included, and runs the program in it."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("builds an environment, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("builds an environment, and --fiferail-no-real was given")
     tracked = run(
         [
             "git",
@@ -114,14 +114,14 @@ def test_the_hook_installs_itself(tmp_path: Path, request: pytest.FixtureRequest
         ],
         ROOT,
     ).output.split()
-    ours = repository(tmp_path / "fairlead", {name: ROOT / name for name in tracked if (ROOT / name).exists()})
-    where = repository(tmp_path / "operator", {"operator.py": FIXTURES / "python/FL001/bad.py"})
+    ours = repository(tmp_path / "fiferail", {name: ROOT / name for name in tracked if (ROOT / name).exists()})
+    where = repository(tmp_path / "operator", {"operator.py": FIXTURES / "python/FR001/bad.py"})
     home = {"PRE_COMMIT_HOME": str(tmp_path / "home")}
-    ran = run(["pre-commit", "try-repo", str(ours), "fairlead-audit", "--all-files", "--color", "never"], where, **home)
+    ran = run(["pre-commit", "try-repo", str(ours), "fiferail-audit", "--all-files", "--color", "never"], where, **home)
     if NO_REGISTRY.search(ran.output):
         pytest.skip("no package registry here")
     assert ran.code == 1, ran.output
-    assert "operator.py:6: FL001 whole-status-put" in ran.output
+    assert "operator.py:6: FR001 whole-status-put" in ran.output
 
 
 # -- the Action ------------------------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class Workflow:
         values = {known: str(one["default"]) for known, one in action["inputs"].items()} | {
             k.replace("_", "-"): v for k, v in inputs.items()
         }
-        environment = {known: self._substituted(text, values) for known, text in step["env"].items()}
+        environment = {known: self._substituted(text, values) for known, text in step.get("env", {}).items()}
         environment |= {"GITHUB_OUTPUT": str(self.files / "output"), "GITHUB_STEP_SUMMARY": str(self.files / "summary")}
         environment |= {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_WORKSPACE": str(self.workspace), "CI": "true", "GITHUB_ACTIONS": "true"}
         script = self.files / "step.sh"
@@ -164,7 +164,7 @@ def workflow(tmp_path: Path) -> Workflow:
     files.mkdir()
     workspace = tmp_path / "checkout"
     (workspace / "src" / "gadgets").mkdir(parents=True)
-    shutil.copy(FIXTURES / "python" / "FL001" / "bad.py", workspace / "src" / "gadgets" / "operator.py")
+    shutil.copy(FIXTURES / "python" / "FR001" / "bad.py", workspace / "src" / "gadgets" / "operator.py")
     return Workflow(workspace, files)
 
 
@@ -172,7 +172,7 @@ def test_the_action_annotates_and_fails(workflow: Workflow) -> None:
     """A finding is an annotation on the line of the checkout, a row in the summary, an output, and exit code 1."""
     ran = workflow.step("Audit")
     assert ran.code == 1
-    assert ran.output.startswith("::error file=src/gadgets/operator.py,line=6,col=5,title=FL001 whole-status-put::reconcile PUTs")
+    assert ran.output.startswith("::error file=src/gadgets/operator.py,line=6,col=5,title=FR001 whole-status-put::reconcile PUTs")
     assert workflow.read("output") == "findings=1\n"
     assert "| `src/gadgets/operator.py:6` reconcile |" in workflow.read("summary")
 
@@ -192,23 +192,23 @@ def test_the_action_writes_sarif_that_is_valid(workflow: Workflow) -> None:
     assert workflow.step("Audit", sarif_file="out.sarif").code == 1
     document = json.loads((workflow.workspace / "out.sarif").read_text())
     jsonschema.validate(document, json.loads((Path(__file__).parent / "schemas" / "sarif-schema-2.1.0.json").read_text()))
-    assert [one["ruleId"] for one in document["runs"][0]["results"]] == ["FL001"]
+    assert [one["ruleId"] for one in document["runs"][0]["results"]] == ["FR001"]
 
 
 def test_a_clean_repository_passes(workflow: Workflow) -> None:
     """No finding: no annotation, an output of nought, and exit code 0."""
-    shutil.copy(FIXTURES / "python" / "FL001" / "good.py", workflow.workspace / "src" / "gadgets" / "operator.py")
+    shutil.copy(FIXTURES / "python" / "FR001" / "good.py", workflow.workspace / "src" / "gadgets" / "operator.py")
     ran = workflow.step("Audit")
     assert (ran.code, ran.output, workflow.read("output")) == (0, "", "findings=0\n")
 
 
 def test_the_actions_inputs_reach_the_command(workflow: Workflow) -> None:
     """Several paths, a policy and a baseline: each changes what is found."""
-    shutil.copy(FIXTURES / "python" / "FL002" / "bad.py", workflow.workspace / "src" / "probe.py")
+    shutil.copy(FIXTURES / "python" / "FR002" / "bad.py", workflow.workspace / "src" / "probe.py")
     assert workflow.step("Audit", paths="src/gadgets src/probe.py").output.count("::error") == 2
     assert workflow.step("Audit", paths="src/probe.py").code == 1
     assert workflow.step("Audit", paths="src/probe.py", policy="disjoint").code == 0
-    run(["fairlead", "audit", "src", "--write-baseline", "known.json"], workflow.workspace)
+    run(["fiferail", "audit", "src", "--write-baseline", "known.json"], workflow.workspace)
     ran = workflow.step("Audit", paths="src", baseline="known.json")
     assert (ran.code, ran.output) == (0, "")
 
@@ -222,15 +222,15 @@ def test_a_wrong_input_ends_the_action_with_2(workflow: Workflow) -> None:
 
 def test_the_action_installs_itself(workflow: Workflow, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     """The install step puts the action's own version, with what the audit needs, into the Python that the workflow has."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("installs packages, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("installs packages, and --fiferail-no-real was given")
     fresh = tmp_path / "python"
     subprocess.run([sys.executable, "-m", "venv", str(fresh)], check=True)
     path = f"{fresh / 'bin'}{os.pathsep}{os.environ['PATH']}"
     script = next(one for one in yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"] if one["name"] == "Install")["run"]
-    ran = run(["bash", "-eo", "pipefail", "-c", script], workflow.workspace, PATH=path, VERSION="", GITHUB_ACTION_PATH=str(ROOT))
+    ran = run(["bash", "-eo", "pipefail", "-c", script], workflow.workspace, PATH=path, GITHUB_ACTION_PATH=str(ROOT))
     if NO_REGISTRY.search(ran.output):
         pytest.skip("no package registry here")
     assert ran.code == 0, ran.output
-    audited = run([str(fresh / "bin" / "fairlead"), "audit", "."], workflow.workspace)
-    assert (audited.code, "FL001 whole-status-put" in audited.output) == (1, True), audited.output
+    audited = run([str(fresh / "bin" / "fiferail"), "audit", "."], workflow.workspace)
+    assert (audited.code, "FR001 whole-status-put" in audited.output) == (1, True), audited.output

@@ -9,11 +9,11 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config, ConfigError
-from fairlead.audit.explain import explain
-from fairlead.audit.model import Report
-from fairlead.audit.render import FORMATS, render
+from fiferail.audit import audit
+from fiferail.audit.config import Config, ConfigError
+from fiferail.audit.explain import explain
+from fiferail.audit.model import Report
+from fiferail.audit.render import FORMATS, render
 
 pytest_plugins = ["pytester"]
 
@@ -23,7 +23,7 @@ SITE_NAMES = ["file", "line", "function", "controller", "kind", "ownership", "ta
 
 @pytest.fixture
 def report() -> Report:
-    return audit([str(HERE / "fixtures" / "go" / "FL003" / "bad.go")], Config(cache=False))
+    return audit([str(HERE / "fixtures" / "go" / "FR003" / "bad.go")], Config(cache=False))
 
 
 def test_json_has_every_field_of_a_site_by_name(report: Report) -> None:
@@ -42,7 +42,7 @@ def test_json_has_every_field_of_a_site_by_name(report: Report) -> None:
         "verb": "merge-patch",
         "base": "bad.go:47",
         "verdict": "fix",
-        "rules": ["FL002", "FL003"],
+        "rules": ["FR002", "FR003"],
         "reason": content["sites"][0]["reason"],
         "via": "merge-patch",
         "helper": "",
@@ -62,13 +62,13 @@ def test_sarif_is_valid_against_the_standards_schema(report: Report) -> None:
 def test_a_sarif_code_flow_leads_from_base_to_write(report: Report) -> None:
     """The first step is where the base is built, the second where it is sent."""
     results = json.loads(render(report, "sarif"))["runs"][0]["results"]
-    steps = next(result for result in results if result["ruleId"] == "FL003")["codeFlows"][0]["threadFlows"][0]["locations"]
+    steps = next(result for result in results if result["ruleId"] == "FR003")["codeFlows"][0]["threadFlows"][0]["locations"]
     assert [step["location"]["physicalLocation"]["region"]["startLine"] for step in steps] == [47, 49]
 
 
 def test_fingerprints_survive_moved_lines(report: Report, tmp_path: Path) -> None:
     """Comments and blank lines above a finding do not make it a new one."""
-    source = (HERE / "fixtures" / "go" / "FL003" / "bad.go").read_text()
+    source = (HERE / "fixtures" / "go" / "FR003" / "bad.go").read_text()
     (tmp_path / "bad.go").write_text("// a comment\n\n" + source)
     moved = audit([str(tmp_path / "bad.go")], Config(cache=False))
     assert [finding.fingerprint for finding in moved.findings] == [finding.fingerprint for finding in report.findings]
@@ -77,14 +77,14 @@ def test_fingerprints_survive_moved_lines(report: Report, tmp_path: Path) -> Non
 def test_annotations_escape_what_github_reads(report: Report) -> None:
     """One command per place, with file, line and title; no raw newline or percent sign."""
     lines = render(report, "github").splitlines()
-    assert lines[0].startswith("::error file=bad.go,line=49,col=9,title=FL002 unlocked-status-patch::GadgetReconciler patches")
+    assert lines[0].startswith("::error file=bad.go,line=49,col=9,title=FR002 unlocked-status-patch::GadgetReconciler patches")
     assert all(line.count("::") >= 2 for line in lines)
 
 
 def test_markdown_is_a_table_of_site_verdict_and_reason(report: Report) -> None:
     """What a reviewer pastes: one row per status write."""
     text = render(report, "markdown")
-    assert "| `bad.go:49` GadgetReconciler.Reconcile | GadgetReconciler | Gadget | own | merge-patch | **fix** | FL002, FL003 |" in text
+    assert "| `bad.go:49` GadgetReconciler.Reconcile | GadgetReconciler | Gadget | own | merge-patch | **fix** | FR002, FR003 |" in text
     assert "| Gadget | GadgetReconciler (1), **ProbeReconciler** (1, foreign) |" in text
 
 
@@ -99,9 +99,9 @@ def test_html_needs_nothing_from_outside(report: Report) -> None:
 def test_text_shows_place_sentence_fix_and_matrix(report: Report) -> None:
     """A finding reads as place, rule, sentence, fix and page; the matrix names the foreign writer."""
     text = render(report, "text")
-    assert "bad.go:49: FL003 unlocked-list-patch  [2]" in text
+    assert "bad.go:49: FR003 unlocked-list-patch  [2]" in text
     assert "an entry that ProbeReconciler adds between the read and the patch is erased" in text
-    assert "see docs/rules/FL003.md" in text
+    assert "see docs/rules/FR003.md" in text
     assert "ProbeReconciler (foreign)" in text
 
 

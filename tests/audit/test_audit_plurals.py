@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
+from fiferail.audit import audit
+from fiferail.audit.config import Config
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -39,7 +39,7 @@ def test_a_kind_may_have_no_plural_at_all(tmp_path: Path) -> None:
     (tmp_path / "go.mod").write_text("module example.io/gadget\n")
     source = SOURCE.replace("GRANTED", "update").replace("gadgetsettings", "gadgetcommunity").replace("GadgetSettings", "GadgetCommunity")
     (tmp_path / "community.go").write_text(source)
-    assert [one.code for one in audit([str(tmp_path)], Config(cache=False)).findings if one.code in ("FL013", "FL014")] == []
+    assert [one.code for one in audit([str(tmp_path)], Config(cache=False)).findings if one.code in ("FR013", "FR014")] == []
 
 
 @pytest.mark.parametrize(("granted", "missing"), [("update", []), ("patch", ["update on gadgetsettings/status"])])
@@ -47,5 +47,5 @@ def test_a_kind_that_ends_in_s_may_be_its_own_plural(tmp_path: Path, granted: st
     """A marker for gadgetsettings/status grants what is written to GadgetSettings, and names the resource where a verb is missing."""
     (tmp_path / "go.mod").write_text("module example.io/gadget\n")
     (tmp_path / "settings.go").write_text(SOURCE.replace("GRANTED", granted))
-    findings = [one for one in audit([str(tmp_path)], Config(cache=False)).findings if one.code == "FL014"]
+    findings = [one for one in audit([str(tmp_path)], Config(cache=False)).findings if one.code == "FR014"]
     assert [one.message.split(" needs ")[1].split(" and ")[0] for one in findings] == missing

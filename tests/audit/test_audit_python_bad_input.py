@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.fixes import mend
-from fairlead.audit.model import Report
-from fairlead.audit.run import nothing_read
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.fixes import mend
+from fiferail.audit.model import Report
+from fiferail.audit.run import nothing_read
 
 WRITE = (
     "def report(api, body):\n"
@@ -75,7 +75,7 @@ def test_a_file_that_cannot_be_read_is_named(name: str, tmp_path: Path) -> None:
 
 def test_a_file_too_deep_to_follow_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What parses and then exhausts the stack is skipped like what does not parse."""
-    from fairlead.audit.python.walk import Walk
+    from fiferail.audit.python.walk import Walk
 
     whole = Walk.statements
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.model import Site
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.model import Site
 
 BODIES = {
     "a dict that grows before it is sent": (

@@ -9,44 +9,44 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.rules import rules
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.rules import rules
 
 FIXTURES = Path(__file__).parent / "fixtures"
 CASES = {
-    "FL001/bad_dynamic": ["7 update status Gadget"],
-    "FL001/bad_lightkube": ["14 update status Gadget"],
-    "FL001/bad_plain_client": ["7 update status -"],
-    "FL001/bad_typed": ["7 update status Deployment"],
-    "FL001/good": ["6 json-patch status -"],
-    "FL001/good_in_memory": [],
-    "FL001/good_lightkube": ["8 update spec Deployment"],
-    "FL002/bad_asyncio": ["9 merge-patch status Gadget"],
-    "FL002/bad_dynamic": ["10 merge-patch status Gadget"],
-    "FL002/bad_executor": ["9 merge-patch status Gadget"],
-    "FL002/bad_kopf_alias": ["6 merge-patch status -", "11 merge-patch status Gadget"],
-    "FL002/bad_kopf_result": ["6 merge-patch status Gadget"],
-    "FL002/bad_kr8s": ["8 merge-patch status Gadget"],
-    "FL002/bad_kr8s_sync": ["6 merge-patch status Gadget"],
-    "FL002/bad_lightkube": ["13 merge-patch status Gadget"],
-    "FL002/bad_pykube": ["12 merge-patch status Gadget"],
-    "FL002/good_dynamic": ["10 json-patch status Gadget"],
-    "FL002/good_fairlead": ["13 json-patch status Gadget"],
-    "FL002/good_kopf": ["6 json-patch status Gadget", "7 merge-patch metadata Gadget"],
-    "FL002/good_kr8s": ["9 merge-patch-locked status Gadget"],
-    "FL002/good_kr8s_spec": ["6 merge-patch spec Deployment", "7 merge-patch spec Deployment", "8 merge-patch metadata Deployment"],
-    "FL002/good_lightkube": ["11 merge-patch-locked status Gadget"],
-    "FL002/good_pykube": ["14 merge-patch-locked status Gadget"],
-    "FL002/good_read_object": ["8 merge-patch-locked status Gadget"],
-    "FL003/bad_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Gadget"],
-    "FL003/good_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Widget"],
-    "FL006/good_kr8s": ["13 json-patch status Gadget"],
-    "FL007/good": ["9 update spec Gadget", "13 json-patch status Gadget"],
-    "FL010/good_version": ["14 ssa status Gadget"],
-    "FL011/good_on_change": ["13 merge-patch status Gadget"],
-    "FL017/good_422": ["7 create create Service"],
-    "FL017/good_options": ["5 merge-patch status Gadget"],
+    "FR001/bad_dynamic": ["7 update status Gadget"],
+    "FR001/bad_lightkube": ["14 update status Gadget"],
+    "FR001/bad_plain_client": ["7 update status -"],
+    "FR001/bad_typed": ["7 update status Deployment"],
+    "FR001/good": ["6 json-patch status -"],
+    "FR001/good_in_memory": [],
+    "FR001/good_lightkube": ["8 update spec Deployment"],
+    "FR002/bad_asyncio": ["9 merge-patch status Gadget"],
+    "FR002/bad_dynamic": ["10 merge-patch status Gadget"],
+    "FR002/bad_executor": ["9 merge-patch status Gadget"],
+    "FR002/bad_kopf_alias": ["6 merge-patch status -", "11 merge-patch status Gadget"],
+    "FR002/bad_kopf_result": ["6 merge-patch status Gadget"],
+    "FR002/bad_kr8s": ["8 merge-patch status Gadget"],
+    "FR002/bad_kr8s_sync": ["6 merge-patch status Gadget"],
+    "FR002/bad_lightkube": ["13 merge-patch status Gadget"],
+    "FR002/bad_pykube": ["12 merge-patch status Gadget"],
+    "FR002/good_dynamic": ["10 json-patch status Gadget"],
+    "FR002/good_fiferail": ["13 json-patch status Gadget"],
+    "FR002/good_kopf": ["6 json-patch status Gadget", "7 merge-patch metadata Gadget"],
+    "FR002/good_kr8s": ["9 merge-patch-locked status Gadget"],
+    "FR002/good_kr8s_spec": ["6 merge-patch spec Deployment", "7 merge-patch spec Deployment", "8 merge-patch metadata Deployment"],
+    "FR002/good_lightkube": ["11 merge-patch-locked status Gadget"],
+    "FR002/good_pykube": ["14 merge-patch-locked status Gadget"],
+    "FR002/good_read_object": ["8 merge-patch-locked status Gadget"],
+    "FR003/bad_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Gadget"],
+    "FR003/good_helper": ["5 merge-patch status -", "10 helper status Gadget", "15 helper status Widget"],
+    "FR006/good_kr8s": ["13 json-patch status Gadget"],
+    "FR007/good": ["9 update spec Gadget", "13 json-patch status Gadget"],
+    "FR010/good_version": ["14 ssa status Gadget"],
+    "FR011/good_on_change": ["13 merge-patch status Gadget"],
+    "FR017/good_422": ["7 create create Service"],
+    "FR017/good_options": ["5 merge-patch status Gadget"],
 }
 
 
@@ -59,7 +59,7 @@ def test_every_rule_has_python_fixtures_of_both_kinds() -> None:
     """No rule is without a Python file that it must flag and one that it must not; the two about grants take roles beside the file."""
     for code in rules():
         stems = {path.stem.split("_")[0] for path in (FIXTURES / "python" / code).glob("*.py")}
-        assert stems == (set() if code in ("FL013", "FL014") else {"bad", "good"}), code
+        assert stems == (set() if code in ("FR013", "FR014") else {"bad", "good"}), code
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -74,20 +74,20 @@ def test_every_write_of_a_fixture_is_read_as_it_is(name: str) -> None:
         pytest.param("granted", set(), id="what is used is granted and nothing else"),
         pytest.param(
             "missing",
-            {("FL014", "create needs patch on gadgets/status and no marker or role grants it: the server answers 403")},
+            {("FR014", "create needs patch on gadgets/status and no marker or role grants it: the server answers 403")},
             id="kopf's patch is not granted",
         ),
         pytest.param(
             "unused",
-            {("FL013", "update on widgets/status is granted and the audited code does not use it")},
+            {("FR013", "update on widgets/status is granted and the audited code does not use it")},
             id="a grant that nothing uses",
         ),
     ],
 )
 def test_roles_are_held_against_what_python_writes(role: str, said: set[tuple[str, str]]) -> None:
-    """Python has no markers: a role given by path grants, and FL013 and FL014 compare it with the writes."""
+    """Python has no markers: a role given by path grants, and FR013 and FR014 compare it with the writes."""
     directory = FIXTURES / "python_roles"
-    config = Config(cache=False, select=("FL013", "FL014"), roles=(str(directory / f"{role}.yaml"),))
+    config = Config(cache=False, select=("FR013", "FR014"), roles=(str(directory / f"{role}.yaml"),))
     report = audit([str(directory / "operator.py")], config)
     assert {(finding.code, finding.message) for finding in report.findings} == said
 

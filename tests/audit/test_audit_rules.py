@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.rules import SLUGS, page_of, rules, slug_of
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.rules import SLUGS, page_of, rules, slug_of
 
 FIXTURES = Path(__file__).parent / "fixtures"
 HEADINGS = ("What it does", "Why is this bad?", "Example", "Use instead", "Fix safety", "Known limits")
-FILES = sorted(path for language in ("go", "python") for path in (FIXTURES / language).glob("FL*/*.*"))
+FILES = sorted(path for language in ("go", "python") for path in (FIXTURES / language).glob("FR*/*.*"))
 
 
 def codes_in(path: Path) -> set[str]:
@@ -58,13 +58,13 @@ def test_a_page_has_every_heading_in_order(code: str) -> None:
 
 
 def test_codes_follow_the_order_of_the_files() -> None:
-    """FL001 to FL017 without a gap."""
-    assert list(rules()) == [f"FL{number:03}" for number in range(1, len(SLUGS) + 1)]
+    """FR001 to FR017 without a gap."""
+    assert list(rules()) == [f"FR{number:03}" for number in range(1, len(SLUGS) + 1)]
 
 
 def test_disjoint_policy_accepts_a_plain_merge_patch_of_own_fields() -> None:
-    """FL002 belongs to the policy `locked`; under `disjoint` the same file is clean."""
-    path = FIXTURES / "go" / "FL002" / "bad.go"
+    """FR002 belongs to the policy `locked`; under `disjoint` the same file is clean."""
+    path = FIXTURES / "go" / "FR002" / "bad.go"
     report = audit([str(path)], Config(cache=False, policy="disjoint"))
     assert [finding.code for finding in report.findings] == []
     assert [str(site.verdict) for site in report.facts.sites] == ["ok"]
@@ -72,32 +72,32 @@ def test_disjoint_policy_accepts_a_plain_merge_patch_of_own_fields() -> None:
 
 def test_the_pages_in_docs_are_those_of_the_rules() -> None:
     """docs/rules is what the generator writes today."""
-    from fairlead.audit.rules.pages import index, page
+    from fiferail.audit.rules.pages import index, page
 
     directory = Path(__file__).parents[2] / "docs" / "rules"
     assert (directory / "index.md").read_text() == index()
     for code in rules():
-        assert (directory / f"{code}.md").read_text() == page(code), f"run python -m fairlead.audit.rules.pages docs/rules for {code}"
+        assert (directory / f"{code}.md").read_text() == page(code), f"run python -m fiferail.audit.rules.pages docs/rules for {code}"
 
 
 def test_calls_of_a_helper_that_tells_nobody_are_places_of_its_finding() -> None:
     """A helper without a result that logs the error of its write is one finding, at the write and at the call."""
-    report = audit([str(FIXTURES / "go" / "FL009" / "bad_silent_helper.go")], Config(cache=False))
-    (finding,) = [one for one in report.findings if one.code == "FL009"]
+    report = audit([str(FIXTURES / "go" / "FR009" / "bad_silent_helper.go")], Config(cache=False))
+    (finding,) = [one for one in report.findings if one.code == "FR009"]
     assert [site.function for site in finding.sites] == ["updateStatus", "GadgetReconciler.Reconcile"]
-    assert all("FL009" in site.rules for site in report.facts.sites if site.target == "status")
+    assert all("FR009" in site.rules for site in report.facts.sites if site.target == "status")
 
 
 def test_a_call_is_judged_by_the_normal_path_of_its_helper() -> None:
     """A helper that patches, and PUTs only where that failed, is a patch for its callers."""
-    report = audit([str(FIXTURES / "go" / "FL002" / "bad_beside_failure.go")], Config(cache=False))
+    report = audit([str(FIXTURES / "go" / "FR002" / "bad_beside_failure.go")], Config(cache=False))
     (call,) = [site for site in report.facts.sites if site.verb == "helper"]
-    assert (str(call.way), call.rules) == ("merge-patch", ["FL002"])
+    assert (str(call.way), call.rules) == ("merge-patch", ["FR002"])
 
 
 def test_a_patch_that_is_made_elsewhere_is_for_review() -> None:
     """Nothing is claimed of a function that sends whatever it is handed, and a reader is told to look."""
-    report = audit([str(FIXTURES / "go" / "FL002" / "good_handed_on.go")], Config(cache=False))
+    report = audit([str(FIXTURES / "go" / "FR002" / "good_handed_on.go")], Config(cache=False))
     said = {(site.function, str(site.verdict), site.reason) for site in report.facts.sites}
     reason = "sends a patch that is made elsewhere: whether it carries a resourceVersion is not seen"
     assert said == {("patchStatus", "review", reason), ("GadgetReconciler.Reconcile", "review", reason)}
@@ -105,13 +105,13 @@ def test_a_patch_that_is_made_elsewhere_is_for_review() -> None:
 
 def test_the_writers_own_method_is_a_place_of_a_foreign_write() -> None:
     """The finding stands where the call is decided, and the write that it leads to is named beside it."""
-    report = audit([str(FIXTURES / "go" / "FL004" / "bad_through_method.go")], Config(cache=False))
-    (finding,) = [one for one in report.findings if one.code == "FL004"]
+    report = audit([str(FIXTURES / "go" / "FR004" / "bad_through_method.go")], Config(cache=False))
+    (finding,) = [one for one in report.findings if one.code == "FR004"]
     assert [site.function for site in finding.sites] == ["ProbeReconciler.Reconcile", "ProbeReconciler.patchStatus"]
 
 
 def test_a_call_carries_what_is_wrong_with_either_way_of_its_helper() -> None:
     """A helper that applies or patches, as it is told, makes its caller a place of both findings."""
-    report = audit([str(FIXTURES / "go" / "FL010" / "bad_either_way.go")], Config(cache=False))
+    report = audit([str(FIXTURES / "go" / "FR010" / "bad_either_way.go")], Config(cache=False))
     (call,) = [site for site in report.facts.sites if site.verb == "helper"]
-    assert call.rules == ["FL002", "FL010"]
+    assert call.rules == ["FR002", "FR010"]

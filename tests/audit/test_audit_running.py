@@ -15,11 +15,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from fairlead.audit import audit
-from fairlead.audit.cache import Cache
-from fairlead.audit.config import Config, ConfigError, load
-from fairlead.audit.golang.walk import Walk
-from fairlead.cli.audit import register
+from fiferail.audit import audit
+from fiferail.audit.cache import Cache
+from fiferail.audit.config import Config, ConfigError, load
+from fiferail.audit.golang.walk import Walk
+from fiferail.cli.audit import register
 
 FIXTURES = Path(__file__).parent / "fixtures"
 NO_CACHE = Config(cache=False)
@@ -27,7 +27,7 @@ NO_CACHE = Config(cache=False)
 
 @pytest.fixture
 def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> CliRunner:
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FIFERAIL_CACHE", str(tmp_path / "cache"))
     monkeypatch.chdir(tmp_path)
     return CliRunner()
 
@@ -43,11 +43,11 @@ def run(command: CliRunner, *arguments: str) -> tuple[int, str]:
 @pytest.mark.parametrize(
     ("arguments", "code"),
     [
-        pytest.param(["go/FL001/bad.go"], 1, id="findings"),
-        pytest.param(["go/FL004/good.go"], 0, id="clean"),
-        pytest.param(["go/FL001/bad.go", "--ignore", "FL001"], 0, id="ignored"),
-        pytest.param(["go/FL001/bad.go", "--select", "FL002,FL003"], 0, id="not selected"),
-        pytest.param(["go/FL002/bad.go", "--policy", "disjoint"], 0, id="disjoint"),
+        pytest.param(["go/FR001/bad.go"], 1, id="findings"),
+        pytest.param(["go/FR004/good.go"], 0, id="clean"),
+        pytest.param(["go/FR001/bad.go", "--ignore", "FR001"], 0, id="ignored"),
+        pytest.param(["go/FR001/bad.go", "--select", "FR002,FR003"], 0, id="not selected"),
+        pytest.param(["go/FR002/bad.go", "--policy", "disjoint"], 0, id="disjoint"),
         pytest.param(["nowhere"], 2, id="nothing to read"),
     ],
 )
@@ -60,7 +60,7 @@ def test_exit_codes(command: CliRunner, arguments: list[str], code: int) -> None
     ("arguments", "words"),
     [
         pytest.param(["--policy", "open"], "expected policy to be one of locked, disjoint, got `open`", id="policy"),
-        pytest.param(["--select", "FL099"], "expected a rule code between FL001 and FL017, got `FL099`", id="code"),
+        pytest.param(["--select", "FR099"], "expected a rule code between FR001 and FR017, got `FR099`", id="code"),
         pytest.param(["--format", "pdf"], "expected --format to be text, markdown, json, sarif, github or html, got `pdf`", id="format"),
         pytest.param(["--explain", "7"], "expected --explain to be between 1 and 1, got 7", id="explain"),
         pytest.param(["--exclude", "("], "expected a regular expression at `exclude`, got `(`", id="exclude"),
@@ -69,18 +69,18 @@ def test_exit_codes(command: CliRunner, arguments: list[str], code: int) -> None
 )
 def test_wrong_arguments_are_said_and_end_with_2(command: CliRunner, arguments: list[str], words: str) -> None:
     """What was expected, what was given, and exit code 2."""
-    code, output = run(command, str(FIXTURES / "go" / "FL001" / "bad.go"), *arguments)
+    code, output = run(command, str(FIXTURES / "go" / "FR001" / "bad.go"), *arguments)
     assert code == 2
     assert words in output
 
 
 def test_rules_explains_one_rule(command: CliRunner) -> None:
-    """`rules FL003` prints the page; the slug works too; an unknown one ends with 2."""
+    """`rules FR003` prints the page; the slug works too; an unknown one ends with 2."""
     app = typer.Typer()
     register(app)
-    assert command.invoke(app, ["rules", "FL003"]).output.startswith("FL003 unlocked-list-patch\n")
-    assert command.invoke(app, ["rules", "unlocked-list-patch"]).output.startswith("FL003 unlocked-list-patch\n")
-    assert command.invoke(app, ["rules"]).output.splitlines()[16] == "FL017  wrong-patch-in-python"
+    assert command.invoke(app, ["rules", "FR003"]).output.startswith("FR003 unlocked-list-patch\n")
+    assert command.invoke(app, ["rules", "unlocked-list-patch"]).output.startswith("FR003 unlocked-list-patch\n")
+    assert command.invoke(app, ["rules"]).output.splitlines()[16] == "FR017  wrong-patch-in-python"
     answer = command.invoke(app, ["rules", "FL100"])
     assert (answer.exit_code, "got `FL100`" in answer.output) == (2, True)
 
@@ -88,7 +88,7 @@ def test_rules_explains_one_rule(command: CliRunner) -> None:
 def test_diff_shows_and_changes_nothing(command: CliRunner, tmp_path: Path) -> None:
     """--diff prints a unified diff and leaves the file as it is."""
     path = tmp_path / "a.go"
-    path.write_text((FIXTURES / "go" / "FL002" / "bad.go").read_text())
+    path.write_text((FIXTURES / "go" / "FR002" / "bad.go").read_text())
     before = path.read_text()
     code, output = run(command, str(path), "--diff")
     assert code == 1
@@ -100,7 +100,7 @@ def test_diff_shows_and_changes_nothing(command: CliRunner, tmp_path: Path) -> N
 def test_a_baseline_lets_old_findings_pass_and_new_ones_not(command: CliRunner, tmp_path: Path) -> None:
     """What was there when the baseline was written does not fail the run; what came after does."""
     path = tmp_path / "a.go"
-    path.write_text((FIXTURES / "go" / "FL001" / "bad.go").read_text())
+    path.write_text((FIXTURES / "go" / "FR001" / "bad.go").read_text())
     assert run(command, str(path), "--write-baseline", "known.json")[0] == 0
     assert run(command, str(path), "--baseline", "known.json")[0] == 0
     path.write_text(
@@ -113,10 +113,10 @@ def test_a_baseline_lets_old_findings_pass_and_new_ones_not(command: CliRunner, 
 
 
 def test_configuration_is_found_above_the_audited_path(command: CliRunner, tmp_path: Path) -> None:
-    """[tool.fairlead] of the project counts, and an argument wins over it."""
+    """[tool.fiferail] of the project counts, and an argument wins over it."""
     (tmp_path / "pkg").mkdir()
-    (tmp_path / "pkg" / "a.go").write_text((FIXTURES / "go" / "FL002" / "bad.go").read_text())
-    (tmp_path / "pyproject.toml").write_text('[tool.fairlead]\npolicy = "disjoint"\n')
+    (tmp_path / "pkg" / "a.go").write_text((FIXTURES / "go" / "FR002" / "bad.go").read_text())
+    (tmp_path / "pyproject.toml").write_text('[tool.fiferail]\npolicy = "disjoint"\n')
     assert run(command, str(tmp_path / "pkg"))[0] == 0
     assert run(command, str(tmp_path / "pkg"), "--policy", "locked")[0] == 1
 
@@ -125,13 +125,13 @@ def test_configuration_is_found_above_the_audited_path(command: CliRunner, tmp_p
     ("content", "words"),
     [
         pytest.param('polcy = "locked"', "expected one of .*policy.*, got `polcy`", id="unknown key"),
-        pytest.param('select = "FL001"', "expected list at `select`, got str", id="wrong type"),
+        pytest.param('select = "FR001"', "expected list at `select`, got str", id="wrong type"),
         pytest.param("policy = ", "cannot be read as TOML", id="no TOML"),
     ],
 )
 def test_a_bad_configuration_names_the_key(tmp_path: Path, content: str, words: str) -> None:
     """A typo is an error, not a rule switched off."""
-    path = tmp_path / ".fairlead.toml"
+    path = tmp_path / ".fiferail.toml"
     path.write_text(content)
     with pytest.raises(ConfigError, match=words):
         load(str(path))
@@ -139,23 +139,23 @@ def test_a_bad_configuration_names_the_key(tmp_path: Path, content: str, words: 
 
 def test_a_reason_is_kept_with_the_site() -> None:
     """An allowed site is ok, and its reason is the suppression's."""
-    report = audit([str(FIXTURES / "go" / "FL015" / "good.go")], NO_CACHE)
+    report = audit([str(FIXTURES / "go" / "FR015" / "good.go")], NO_CACHE)
     assert [(str(site.verdict), site.reason) for site in report.facts.sites] == [
         ("ok", "allowed: sole writer, and the object was created a line above")
     ]
 
 
 def test_a_role_given_by_path_grants(tmp_path: Path) -> None:
-    """A ClusterRole that lacks patch on gadgets/status makes FL014 speak; one that grants an unused verb, FL013."""
+    """A ClusterRole that lacks patch on gadgets/status makes FR014 speak; one that grants an unused verb, FR013."""
     role = tmp_path / "role.yaml"
     role.write_text(
         "apiVersion: rbac.authorization.k8s.io/v1\nkind: ClusterRole\nmetadata: {name: manager}\nrules:\n"
         "- apiGroups: [example.io]\n  resources: [gadgets/status]\n  verbs: [update]\n- apiGroups: [example.io]\n  "
         "resources: [configs/status]\n  verbs: [patch]\n"
     )
-    report = audit([str(FIXTURES / "go" / "FL004" / "good.go")], Config(cache=False, roles=(str(role),)))
+    report = audit([str(FIXTURES / "go" / "FR004" / "good.go")], Config(cache=False, roles=(str(role),)))
     said = {finding.code: finding.message for finding in report.findings}
-    assert said["FL014"] == "GadgetReconciler needs patch on gadgets/status and no marker or role grants it: the server answers 403"
+    assert said["FR014"] == "GadgetReconciler needs patch on gadgets/status and no marker or role grants it: the server answers 403"
     assert any("configs/status is granted and the audited code does not use it" in finding.message for finding in report.findings)
 
 
@@ -163,17 +163,17 @@ def test_an_aggregated_role_that_does_not_change_is_said(tmp_path: Path) -> None
     """Two controllers with the same marker: dropping the dead one changes nothing in the generated role, and the finding says so."""
     for name, marker in (("one", "gadgets"), ("two", "gadgets")):
         (tmp_path / name).mkdir()
-        source = (FIXTURES / "go" / "FL013" / "bad.go").read_text().replace("package controllers", f"package {name}")
+        source = (FIXTURES / "go" / "FR013" / "bad.go").read_text().replace("package controllers", f"package {name}")
         (tmp_path / name / "c.go").write_text(source if marker == "gadgets" else "")
     report = audit([str(tmp_path)], NO_CACHE)
     assert any(
-        "the aggregated role does not change: two/c.go:" in finding.message for finding in report.findings if finding.code == "FL013"
+        "the aggregated role does not change: two/c.go:" in finding.message for finding in report.findings if finding.code == "FR013"
     )
 
 
 def test_bad_input_is_skipped_with_a_line_that_says_why(tmp_path: Path) -> None:
     """Unreadable, binary, giant and vendored files, links that loop, source that does not parse: each is named, none ends the run."""
-    (tmp_path / "good.go").write_text((FIXTURES / "go" / "FL001" / "bad.go").read_text())
+    (tmp_path / "good.go").write_text((FIXTURES / "go" / "FR001" / "bad.go").read_text())
     (tmp_path / "binary.go").write_bytes(b"\0\1\2" * 100)
     (tmp_path / "giant.go").write_bytes(b"package a\n" + b"// x\n" * 900_000)
     (tmp_path / "broken.go").write_text("package a\n\nfunc f( {{{ r.Status().Update(ctx, x)\n")
@@ -198,7 +198,7 @@ def test_bad_input_is_skipped_with_a_line_that_says_why(tmp_path: Path) -> None:
 
 def test_tests_and_generated_files_are_left_out_unless_asked_for(tmp_path: Path) -> None:
     """_test.go, tests/, testing/ and files marked as generated are audited only on request."""
-    source = (FIXTURES / "go" / "FL001" / "bad.go").read_text()
+    source = (FIXTURES / "go" / "FR001" / "bad.go").read_text()
     (tmp_path / "a_test.go").write_text(source)
     (tmp_path / "b.go").write_text("// Code generated by hand. DO NOT EDIT.\n\n" + source)
     for name in ("testing", "tests"):
@@ -211,50 +211,50 @@ def test_tests_and_generated_files_are_left_out_unless_asked_for(tmp_path: Path)
 
 def test_a_second_run_takes_facts_from_the_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing is parsed again while the bytes are the same, and a changed file is."""
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("FIFERAIL_CACHE", str(tmp_path / "cache"))
     project = tmp_path / "project"
     project.mkdir()
-    (project / "a.go").write_text((FIXTURES / "go" / "FL001" / "bad.go").read_text())
+    (project / "a.go").write_text((FIXTURES / "go" / "FR001" / "bad.go").read_text())
     first = audit([str(project)])
     entries = len(Cache(str(project)).entries)
     assert entries > 0
-    monkeypatch.setattr("fairlead.audit.golang.load.lower", lambda *_: pytest.fail("parsed again"))
+    monkeypatch.setattr("fiferail.audit.golang.load.lower", lambda *_: pytest.fail("parsed again"))
     assert [site.to_json() for site in audit([str(project)]).facts.sites] == [site.to_json() for site in first.facts.sites]
 
 
 def test_a_broken_cache_is_no_cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Garbage in the cache file is ignored."""
-    monkeypatch.setenv("FAIRLEAD_CACHE", str(tmp_path / "cache"))
-    path = FIXTURES / "go" / "FL001"
+    monkeypatch.setenv("FIFERAIL_CACHE", str(tmp_path / "cache"))
+    path = FIXTURES / "go" / "FR001"
     audit([str(path)])
     Path(Cache(str(path)).path).write_bytes(b"garbage")
     assert audit([str(path)]).facts.sites
 
 
 def test_the_hook_and_the_action_call_a_command_that_exists() -> None:
-    """.pre-commit-hooks.yaml and action.yml are YAML that runs `fairlead audit` with options that it has."""
+    """.pre-commit-hooks.yaml and action.yml are YAML that runs `fiferail audit` with options that it has."""
     import yaml
 
     root = Path(__file__).parents[2]
     hooks = yaml.safe_load((root / ".pre-commit-hooks.yaml").read_text())
-    assert [(hook["id"], hook["entry"], hook["language"]) for hook in hooks] == [("fairlead-audit", "fairlead audit", "python")]
+    assert [(hook["id"], hook["entry"], hook["language"]) for hook in hooks] == [("fiferail-audit", "fiferail audit", "python")]
     action = yaml.safe_load((root / "action.yml").read_text())
     assert action["runs"]["using"] == "composite"
     script = "\n".join(step.get("run", "") for step in action["runs"]["steps"])
-    assert "fairlead audit" in script
-    assert set(action["inputs"]) == {"paths", "policy", "baseline", "sarif-file", "version"}
+    assert "fiferail audit" in script
+    assert set(action["inputs"]) == {"paths", "policy", "baseline", "sarif-file"}
 
 
 def test_json_of_the_command_is_json(command: CliRunner) -> None:
     """--format json prints nothing but JSON."""
-    code, output = run(command, str(FIXTURES / "go" / "FL001" / "bad.go"), "--format", "json")
+    code, output = run(command, str(FIXTURES / "go" / "FR001" / "bad.go"), "--format", "json")
     assert code == 1
     assert json.loads(output)["summary"]["findings"] == 1
 
 
 def test_a_function_that_breaks_the_auditor_is_named_and_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where one function cannot be followed, a line says which, and the others are audited."""
-    shutil.copy(FIXTURES / "go" / "FL001" / "bad.go", tmp_path / "bad.go")
+    shutil.copy(FIXTURES / "go" / "FR001" / "bad.go", tmp_path / "bad.go")
     (tmp_path / "odd.go").write_text(
         "package controllers\n\nfunc (r *GadgetReconciler) odd(gadget *Gadget) error {\n\treturn r.Status().Update(nil, gadget)\n}\n"
     )
@@ -270,7 +270,7 @@ def test_a_function_that_breaks_the_auditor_is_named_and_left_out(tmp_path: Path
     assert ("odd.go:3", "GadgetReconciler.odd could not be followed (IndexError); please report it") in [
         (skipped.file, skipped.why) for skipped in report.facts.skipped
     ]
-    assert "FL001" in {finding.code for finding in report.findings}
+    assert "FR001" in {finding.code for finding in report.findings}
 
 
 @settings(max_examples=60, deadline=None, derandomize=True, database=None)

@@ -6,7 +6,7 @@ import re
 
 import pytest
 
-from fairlead.cli import main
+from fiferail.cli import main
 
 
 def run(*arguments: str) -> int:
@@ -26,7 +26,7 @@ def test_help_lists_the_commands(capsys: pytest.CaptureFixture[str]) -> None:
 def test_version_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
     """--version prints it and ends."""
     assert run("--version") == 0
-    assert re.fullmatch(r"fairlead \d+\.\d+\S*\n", capsys.readouterr().out)
+    assert re.fullmatch(r"fiferail \d+\.\d+\S*\n", capsys.readouterr().out)
 
 
 def test_unknown_commands_could_not_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""`fairlead demo`, run in this process: what it says is what happened in that run."""
+"""`fiferail demo`, run in this process: what it says is what happened in that run."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from fairlead.apiserver.embedded import EmbeddedServer
-from fairlead.cli import demo, main
-from fairlead.cli.demo import lists, operator, story
-from fairlead.cli.demo.kinds import AUTH, CRDS
-from fairlead.cli.demo.table import Row, conditions, listed
-from fairlead.cli.demo.wires import connected
-from fairlead.controllers.controller import Controller
-from fairlead.testing.checking import Watchman
+from fiferail.apiserver.embedded import EmbeddedServer
+from fiferail.cli import demo, main
+from fiferail.cli.demo import lists, operator, story
+from fiferail.cli.demo.kinds import AUTH, CRDS
+from fiferail.cli.demo.table import Row, conditions, listed
+from fiferail.cli.demo.wires import connected
+from fiferail.controllers.controller import Controller
+from fiferail.testing.checking import Watchman
 
 MS = r"\d+\.\d ms"
 
@@ -47,7 +47,7 @@ def test_the_demo_loses_a_condition_and_then_none(told: str) -> None:
     assert re.search(r"config-controller sets Ready in a session applied \d+\.\d\d ms", told)
     assert re.search(r"PATCH \.\.\./gadgets/written/status json patch 422 \d+\.\d\d ms GET \.\.\./gadgets/written 200", told)
     assert "Stored: Ready, Probed. Nothing lost, says the checker." in told
-    assert "fairlead serve --check" in told
+    assert "fiferail serve --check" in told
 
 
 def test_the_demo_loses_an_entry_that_was_answered_with_200(told: str) -> None:

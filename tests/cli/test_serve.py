@@ -1,4 +1,4 @@
-"""`fairlead serve` as a process: its one line, its kubeconfig, its end, and its refusals."""
+"""`fiferail serve` as a process: its one line, its kubeconfig, its end, and its refusals."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 CRDS = Path(__file__).parent.parent / "clients_on_embedded"
-COMMAND = [sys.executable, "-c", "from fairlead.cli import main; main()"]
+COMMAND = [sys.executable, "-c", "from fiferail.cli import main; main()"]
 
 
 class Serving:
-    """A running `fairlead serve`."""
+    """A running `fiferail serve`."""
 
     def __init__(self, *arguments: str) -> None:
         self.process = subprocess.Popen([*COMMAND, "serve", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -54,7 +54,7 @@ def serving(tmp_path: Path) -> Iterator[Serving]:
 
 def test_it_says_one_line_serves_and_ends_cleanly(serving: Serving, tmp_path: Path) -> None:
     """One line when ready, a kubeconfig that leads to it, the CRD served, and Ctrl-C ends it with 0 and silence."""
-    assert serving.line.startswith(f"fairlead: serving the Kubernetes 1.36 API at {serving.url}, 1 custom kind, kubeconfig in ")
+    assert serving.line.startswith(f"fiferail: serving the Kubernetes 1.36 API at {serving.url}, 1 custom kind, kubeconfig in ")
     config = yaml.safe_load((tmp_path / "kc.yaml").read_text())
     assert config["clusters"][0]["cluster"]["server"] == serving.url
     assert serving.get("/apis/example.io/v1/gadgets")["items"] == []
@@ -90,29 +90,29 @@ def refused(*arguments: str) -> str:
 def test_bad_input_is_told_in_one_line(tmp_path: Path) -> None:
     """A missing file, text that is no YAML, and a CRD that the server refuses end in exit code 2 and name the file."""
     missing = tmp_path / "none.yaml"
-    assert refused("--crd", str(missing)) == f"fairlead: {missing}: no such file or directory\n"
+    assert refused("--crd", str(missing)) == f"fiferail: {missing}: no such file or directory\n"
     empty = tmp_path / "empty"
     empty.mkdir()
-    assert refused("--crd", str(empty)) == f"fairlead: {empty}: no .yaml, .yml or .json file in this directory\n"
+    assert refused("--crd", str(empty)) == f"fiferail: {empty}: no .yaml, .yml or .json file in this directory\n"
     broken = tmp_path / "broken.yaml"
     broken.write_text("a: [1\nb: }")
-    assert refused("--crd", str(broken)).startswith(f"fairlead: {broken}: not valid YAML: while parsing")
+    assert refused("--crd", str(broken)).startswith(f"fiferail: {broken}: not valid YAML: while parsing")
     wrong = tmp_path / "wrong.yaml"
     wrong.write_text((CRDS / "gadgets.yaml").read_text().replace("gadgets.example.io", "wrong.example.io"))
-    assert refused("--crd", str(wrong)).startswith(f"fairlead: {wrong}: the server refuses this CRD: ")
+    assert refused("--crd", str(wrong)).startswith(f"fiferail: {wrong}: the server refuses this CRD: ")
 
 
 def test_a_port_that_is_taken_is_told() -> None:
     """Another listener on the port is exit code 2 and a sentence."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
-        assert refused("--port", str(port)) == f"fairlead: cannot listen on 127.0.0.1:{port}: Address already in use\n"
+        assert refused("--port", str(port)) == f"fiferail: cannot listen on 127.0.0.1:{port}: Address already in use\n"
 
 
 def test_an_unwritable_kubeconfig_is_told(tmp_path: Path) -> None:
     """A kubeconfig that cannot be written is exit code 2 and the reason."""
     target = tmp_path / "no" / "kc.yaml"
-    assert refused("--kubeconfig", str(target)) == f"fairlead: cannot write {target}: No such file or directory\n"
+    assert refused("--kubeconfig", str(target)) == f"fiferail: cannot write {target}: No such file or directory\n"
 
 
 GADGET = {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 1}}
@@ -140,14 +140,14 @@ def test_the_checker_tells_of_a_loss_at_once_and_in_the_exit_code() -> None:
     told = running.process.stdout.readline()
     assert told.startswith("LOST status.conditions[One] of gadgets default/g: manager/v0.0.0 one wrote ")
     assert "manager/v0.0.0 two, based on " in told
-    assert running.stop() == (1, "fairlead: 1 update lost in 3 writes by 3 clients\n", "")
+    assert running.stop() == (1, "fiferail: 1 update lost in 3 writes by 3 clients\n", "")
 
 
 def test_the_checker_ends_with_0_when_nothing_was_lost() -> None:
     """One client that writes what it read loses nothing."""
     running = Serving("--check", "--crd", str(CRDS / "gadgets.yaml"))
     send(running, "maker", "POST", GADGETS, GADGET)
-    assert running.stop() == (0, "fairlead: nothing lost in 1 write by 1 client\n", "")
+    assert running.stop() == (0, "fiferail: nothing lost in 1 write by 1 client\n", "")
 
 
 def test_the_checker_knows_what_was_refused_and_given_up() -> None:

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.clients.kubeconfig import connect
-from fairlead.errors import ApiError
+from fiferail.clients.kubeconfig import connect
+from fiferail.errors import ApiError
 
 _names = itertools.count()
 
@@ -44,7 +44,7 @@ class Place:
 @pytest.fixture(scope="session")
 def embedded_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """The embedded server over HTTP."""
-    from fairlead.apiserver.embedded import EmbeddedServer
+    from fiferail.apiserver.embedded import EmbeddedServer
 
     with EmbeddedServer(crds=[GADGETS]) as server:
         yield Place(server.kubeconfig(tmp_path_factory.mktemp("embedded") / "kubeconfig"))
@@ -53,10 +53,10 @@ def embedded_place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
 @pytest.fixture(scope="session")
 def real_place(request: pytest.FixtureRequest) -> Iterator[Place]:
     """A real kube-apiserver."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
-    from fairlead.apiserver.real.build import ensure
-    from fairlead.apiserver.real.launch import RealServer
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
+    from fiferail.apiserver.real.build import ensure
+    from fiferail.apiserver.real.launch import RealServer
 
     ensure()
     with RealServer() as server:

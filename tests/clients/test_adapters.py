@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-import fairlead
-from fairlead.wire import Request
+import fiferail
+from fiferail.wire import Request
 
 from .conftest import Place
 
@@ -63,8 +63,8 @@ def kr8s_sync(place: Place) -> Iterator[Any]:
 
 @contextmanager
 def plain(place: Place) -> Iterator[Any]:
-    """fairlead.connect."""
-    with fairlead.connect(place.kubeconfig) as client:
+    """fiferail.connect."""
+    with fiferail.connect(place.kubeconfig) as client:
         yield client
 
 
@@ -110,8 +110,8 @@ async def kr8s_async(place: Place) -> AsyncIterator[Any]:
 
 @asynccontextmanager
 async def plain_async(place: Place) -> AsyncIterator[Any]:
-    """fairlead.connect_async."""
-    async with fairlead.connect_async(place.kubeconfig) as client:
+    """fiferail.connect_async."""
+    async with fiferail.connect_async(place.kubeconfig) as client:
         yield client
 
 
@@ -130,7 +130,7 @@ def test_a_blocking_client_carries_a_session(place: Place, make: Any) -> None:
     """One request, stored as staged, owned by the writer's field manager; the same again sends nothing."""
     gadget = place.gadget()
     with make(place) as client:
-        writer = fairlead.StatusWriter(client, field_manager="tests")
+        writer = fiferail.StatusWriter(client, field_manager="tests")
         with writer.session(gadget) as status:
             stage(status)
         assert status.outcome is not None
@@ -147,16 +147,16 @@ def test_a_blocking_client_brings_refusals_and_errors_back(place: Place, make: A
     gadget = place.gadget()
     place.client.patch(gadget, {"status": {"count": 1}}, subresource="status")
     with make(place) as client:
-        writer = fairlead.StatusWriter(client, field_manager="tests")
+        writer = fiferail.StatusWriter(client, field_manager="tests")
         assert writer.mutate(gadget, lambda status: status.update(phase="x")).kind == "rebased"
-        with pytest.raises(fairlead.Conflict), writer.session(gadget) as status:
+        with pytest.raises(fiferail.Conflict), writer.session(gadget) as status:
             status["count"] = status.get("count", 0) + 1
             place.client.patch(gadget, {"status": {"count": 7}}, subresource="status")
-        with pytest.raises(fairlead.Invalid) as caught:
+        with pytest.raises(fiferail.Invalid) as caught:
             writer.mutate(gadget, lambda status: status.update(phase=3))
         assert caught.value.causes[0].field == "status.phase"
-        with pytest.raises(fairlead.NotFound):
-            fairlead.Client(client).get("example.io/v1", "Gadget", "absent", "default")
+        with pytest.raises(fiferail.NotFound):
+            fiferail.Client(client).get("example.io/v1", "Gadget", "absent", "default")
 
 
 @pytest.mark.parametrize("make", BLOCKING, ids=lambda make: make.__name__)
@@ -165,7 +165,7 @@ def test_a_blocking_client_streams_a_watch(place: Place, make: Any) -> None:
     gadget = place.gadget()
     place.client.patch(gadget, {"status": {"count": 1}}, subresource="status")
     with make(place) as client:
-        plain_client = fairlead.Client(client)
+        plain_client = fiferail.Client(client)
         events = plain_client.watch(
             "example.io/v1", "Gadget", "default", gadget["metadata"]["resourceVersion"],
             fields=f"metadata.name={gadget['metadata']['name']}", timeout_seconds=5,
@@ -184,7 +184,7 @@ async def test_an_async_client_carries_a_session(place: Place, make: Any) -> Non
         stage(status)
 
     async with make(place) as client:
-        writer = fairlead.AsyncStatusWriter(client, field_manager="tests")
+        writer = fiferail.AsyncStatusWriter(client, field_manager="tests")
         async with writer.session(gadget) as status:
             stage(status)
         assert status.outcome is not None
@@ -192,10 +192,10 @@ async def test_an_async_client_carries_a_session(place: Place, make: Any) -> Non
         assert (await writer.mutate(status.outcome.object, restage)).kind == "unchanged"
         made = await writer.create_once(gadget, "phase", lambda obj: "never")
         assert (made.created, made.value) == (False, "Läuft <&> \u2028")
-        with pytest.raises(fairlead.Invalid):
+        with pytest.raises(fiferail.Invalid):
             await writer.mutate(gadget, lambda status: status.update(phase=3))
-        with pytest.raises(fairlead.NotFound):
-            await fairlead.AsyncClient(client).get("example.io/v1", "Gadget", "absent", "default")
+        with pytest.raises(fiferail.NotFound):
+            await fiferail.AsyncClient(client).get("example.io/v1", "Gadget", "absent", "default")
 
 
 @pytest.mark.parametrize("make", AWAITED, ids=lambda make: make.__name__)
@@ -204,7 +204,7 @@ async def test_an_async_client_streams_a_watch(place: Place, make: Any) -> None:
     gadget = place.gadget()
     place.client.patch(gadget, {"status": {"count": 1}}, subresource="status")
     async with make(place) as client:
-        events = fairlead.AsyncClient(client).watch(
+        events = fiferail.AsyncClient(client).watch(
             "example.io/v1", "Gadget", "default", gadget["metadata"]["resourceVersion"],
             fields=f"metadata.name={gadget['metadata']['name']}", timeout_seconds=5,
         )  # fmt: skip
@@ -216,23 +216,23 @@ async def test_an_async_client_streams_a_watch(place: Place, make: Any) -> None:
 
 def test_a_client_of_the_wrong_colour_is_told_so(embedded_place: Place) -> None:
     """An async writer refuses a blocking client, and says which writer to use."""
-    with pytest.raises(fairlead.FairleadError, match="is a blocking client: use StatusWriter or Client with it"):
-        fairlead.AsyncStatusWriter(embedded_place.client, field_manager="x")
+    with pytest.raises(fiferail.FiferailError, match="is a blocking client: use StatusWriter or Client with it"):
+        fiferail.AsyncStatusWriter(embedded_place.client, field_manager="x")
 
 
 @pytest.mark.parametrize("client", [None, object(), "https://"], ids=["None", "an object", "text"])
 def test_what_is_no_client_is_refused_by_name(client: Any) -> None:
     """The error lists what is supported."""
-    with pytest.raises(fairlead.FairleadError, match="kubernetes, kubernetes_asyncio, lightkube, kr8s"):
-        fairlead.StatusWriter(client, field_manager="x")
+    with pytest.raises(fiferail.FiferailError, match="kubernetes, kubernetes_asyncio, lightkube, kr8s"):
+        fiferail.StatusWriter(client, field_manager="x")
 
 
 def test_a_connection_that_breaks_is_unavailable_with_its_cause() -> None:
     """Nobody listens: the transport's exception is the cause."""
     import httpx2
 
-    from fairlead.clients.plainhttp import HttpxTransport
+    from fiferail.clients.plainhttp import HttpxTransport
 
-    client = fairlead.Client(HttpxTransport(httpx2.Client(base_url="http://127.0.0.1:9")))
+    client = fiferail.Client(HttpxTransport(httpx2.Client(base_url="http://127.0.0.1:9")))
     with pytest.raises(httpx2.ConnectError):
         client.transport.send(Request(method="GET", path="/version"))

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from fairlead.clients.http1 import AHEAD, AsyncHttpTransport, BrokenAnswer
-from fairlead.wire import Request, StreamRefused
+from fiferail.clients.http1 import AHEAD, AsyncHttpTransport, BrokenAnswer
+from fiferail.wire import Request, StreamRefused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -88,7 +88,7 @@ async def test_a_request_says_what_is_asked() -> None:
         await transport.send(PATCH)
     line, *headers = script.heard[0].decode().split("\r\n")
     assert line == "PATCH /k8s/c1/a%20b HTTP/1.1"
-    expected = {"authorization: Bearer t", "content-length: 2", "content-type: application/json-patch+json", "user-agent: fairlead"}
+    expected = {"authorization: Bearer t", "content-length: 2", "content-type: application/json-patch+json", "user-agent: fiferail"}
     assert expected <= set(headers)
     assert headers[-1] == "[]"
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fairlead import AsyncClient, NotFound
-from fairlead.wire import Answer, Request
+from fiferail import AsyncClient, NotFound
+from fiferail.wire import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

@@ -25,8 +25,8 @@ def test_the_adapters_carry_with_this_release(
     tmp_path: Path, request: pytest.FixtureRequest, release: str, chosen: str, count: int
 ) -> None:
     """Sessions, refusals and watches go through the release as through the installed one."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("installs a package, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("installs a package, and --fiferail-no-real was given")
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path), f"kubernetes=={release}"]
     installed = subprocess.run(pip, capture_output=True, text=True, check=False)
     if installed.returncode and _NO_REGISTRY.search(installed.stderr):

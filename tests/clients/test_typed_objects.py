@@ -12,7 +12,7 @@ import kopf
 import pydantic
 import pytest
 
-import fairlead
+import fiferail
 
 from .conftest import Place
 from .test_adapters import kr8s_sync, lightkube_sync, official
@@ -85,7 +85,7 @@ def test_a_clients_own_object_is_written_as_it_is(place: Place, make: Callable[[
     """Its kind, name and version are found; their condition stays; the same again sends nothing."""
     deployment = made(place, "Deployment")
     given = make(place, deployment["metadata"]["name"])
-    writer = fairlead.StatusWriter(place.client, field_manager="mine")
+    writer = fiferail.StatusWriter(place.client, field_manager="mine")
     with writer.session(given) as status:
         assert status.conditions.is_true("Theirs")
         status.conditions.set("Mine", True, reason="Ok")
@@ -115,7 +115,7 @@ def test_what_a_model_does_not_know_survives(place: Place) -> None:
     """A pydantic model without conditions and count: the write through it keeps both."""
     gadget = place.gadget()
     stored = place.client.patch(gadget, {"status": {"phase": "a", "count": 3, "conditions": [THEIRS]}}, subresource="status")
-    outcome = fairlead.StatusWriter(place.client, field_manager="mine").mutate(
+    outcome = fiferail.StatusWriter(place.client, field_manager="mine").mutate(
         SmallGadget.model_validate(stored), lambda status: status.update(phase="b")
     )
     assert (outcome.kind, outcome.requests) == ("applied", 2)
@@ -128,7 +128,7 @@ def test_a_built_in_kind_never_gets_a_condition_twice(place: Place, kind: str) -
     stale = made(place, kind)
     other = {**THEIRS, "type": "Other"}
     place.client.patch(stale, {"status": {"conditions": [THEIRS, other]}}, subresource="status", field_manager="theirs")
-    outcome = fairlead.StatusWriter(place.client, field_manager="mine").mutate(
+    outcome = fiferail.StatusWriter(place.client, field_manager="mine").mutate(
         stale, lambda status: status.conditions.set("Mine", True, reason="Ok")
     )
     assert outcome.kind == "rebased"
@@ -141,8 +141,8 @@ def test_two_writers_of_the_same_new_condition_of_a_built_in_kind(place: Place, 
     stale = made(place, kind)
     mine = {**THEIRS, "type": "Mine", "status": "False"}
     place.client.patch(stale, {"status": {"conditions": [THEIRS, mine]}}, subresource="status", field_manager="theirs")
-    writer = fairlead.StatusWriter(place.client, field_manager="mine")
-    with pytest.raises(fairlead.Conflict, match=r"status\.conditions\[Mine\]  was absent"), writer.session(stale) as status:
+    writer = fiferail.StatusWriter(place.client, field_manager="mine")
+    with pytest.raises(fiferail.Conflict, match=r"status\.conditions\[Mine\]  was absent"), writer.session(stale) as status:
         status.conditions.set("Mine", True, reason="Ok")
     assert [entry["type"] for entry in live(place, stale)["status"]["conditions"]] == ["Theirs", "Mine"]
 
@@ -154,7 +154,7 @@ def test_duplicates_that_are_there_are_left_as_one_value(place: Place, kind: str
     twice = [THEIRS, {**THEIRS, "reason": "Again"}]
     body = [{"op": "add", "path": "/status/conditions", "value": twice}]
     stored = place.client.patch(obj, body, type="json", subresource="status", field_manager="theirs")
-    fairlead.StatusWriter(place.client, field_manager="mine").mutate(stored, lambda s: s.conditions.set("Mine", True, reason="Ok"))
+    fiferail.StatusWriter(place.client, field_manager="mine").mutate(stored, lambda s: s.conditions.set("Mine", True, reason="Ok"))
     assert [(c["type"], c["reason"]) for c in live(place, obj)["status"]["conditions"]] == [
         ("Theirs", "R"), ("Theirs", "Again"), ("Mine", "Ok"),
     ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fairlead.apiserver.embedded import EmbeddedServer
+from fiferail.apiserver.embedded import EmbeddedServer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

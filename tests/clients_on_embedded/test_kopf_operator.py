@@ -6,14 +6,14 @@ import textwrap
 import time
 from typing import TYPE_CHECKING, Any
 
-from fairlead.apiserver.inprocess import request_of
+from fiferail.apiserver.inprocess import request_of
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     import pytest
 
-    from fairlead.apiserver.embedded import EmbeddedServer
+    from fiferail.apiserver.embedded import EmbeddedServer
 
 OPERATOR = """
     import kopf

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.apiserver.real import build
+from fiferail.apiserver.real import build
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from fairlead.apiserver.embedded import EmbeddedServer
+    from fiferail.apiserver.embedded import EmbeddedServer
 
     Kubectl = Callable[..., str]
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from fairlead import AsyncClient, AsyncStatusWriter, Client, Manager
-from fairlead.apiserver.embedded import equip
-from fairlead.apiserver.inprocess import AsyncTransport, Transport
-from fairlead.apiserver.machine import Machine
-from fairlead.apiserver.manifests import load_crds
-from fairlead.controllers.clock import VirtualClock, settle, stamp
-from fairlead.controllers.context import Caches, Context
+from fiferail import AsyncClient, AsyncStatusWriter, Client, Manager
+from fiferail.apiserver.embedded import equip
+from fiferail.apiserver.inprocess import AsyncTransport, Transport
+from fiferail.apiserver.machine import Machine
+from fiferail.apiserver.manifests import load_crds
+from fiferail.controllers.clock import VirtualClock, settle, stamp
+from fiferail.controllers.context import Caches, Context
 
 _ANYTHING = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _CONDITIONS = {
@@ -167,7 +167,7 @@ class Stand:
 
     async def get(self, api_version: str, kind: str, name: str, namespace: str | None = "default") -> Any:
         """An object, or None."""
-        from fairlead import NotFound
+        from fiferail import NotFound
 
         try:
             return await self.outside.get(api_version, kind, name, namespace)

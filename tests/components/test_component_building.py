@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.components import Component, ComponentInvalid, ConfigMap, Data, Deployment, Mutation, Secret, Static, Versions
+from fiferail.components import Component, ComponentInvalid, ConfigMap, Data, Deployment, Mutation, Secret, Static, Versions
 
 HOST: Data[str] = Data("db-host", str)
 

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from prometheus_client import CollectorRegistry
 
-from fairlead import ApiError, Conflict, Controller, Manager
-from fairlead.components import Component, ConfigMap, Health, PrometheusRecorder, Reason
-from fairlead.components.staging import say
-from fairlead.controllers.clock import VirtualClock, settle
+from fiferail import ApiError, Conflict, Controller, Manager
+from fiferail.components import Component, ConfigMap, Health, PrometheusRecorder, Reason
+from fiferail.components.staging import say
+from fiferail.controllers.clock import VirtualClock, settle
 
 HEALTHY = ("Healthy", "WebReady went from Unknown to Healthy: all resources are ready")
 
@@ -115,7 +115,7 @@ class Running:
 
     def shown(self) -> list[tuple[str, str]]:
         """Whose condition the gauge shows, and its reason."""
-        [gauge] = [metric for metric in self.registry.collect() if metric.name == "fairlead_component_condition"]
+        [gauge] = [metric for metric in self.registry.collect() if metric.name == "fiferail_component_condition"]
         return [(sample.labels["name"], sample.labels["reason"]) for sample in gauge.samples]
 
 

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from fairlead import AsyncClient, Forbidden, Manager
-from fairlead.clients.kubeconfig import connect_async
-from fairlead.controllers.hooks import ControllerHook
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
-from fairlead.wire import Answer, Request
+from fiferail import AsyncClient, Forbidden, Manager
+from fiferail.clients.kubeconfig import connect_async
+from fiferail.controllers.hooks import ControllerHook
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
+from fiferail.wire import Answer, Request
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WAIT = 60.0
@@ -47,7 +47,7 @@ class Account:
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiServer]:
     """Each in turn."""
     real = request.param == "real"
-    backend: Any = RealBackend(request.getfixturevalue("_fairlead_real_world"), tmp_path) if real else EmbeddedBackend()
+    backend: Any = RealBackend(request.getfixturevalue("_fiferail_real_world"), tmp_path) if real else EmbeddedBackend()
     yield ApiServer(backend)
     backend.close()
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead import ApiError, Conflict
-from fairlead.components import Aggregate, Component, ConfigMap, Health, Reason
-from fairlead.components.staging import say
+from fiferail import ApiError, Conflict
+from fiferail.components import Aggregate, Component, ConfigMap, Health, Reason
+from fiferail.components.staging import say
 
 
 def component(name: str = "web", condition: str = "WebReady", **options: Any) -> Component:
@@ -269,18 +269,18 @@ async def test_prometheus_shows_what_the_condition_says_now(stand: Any) -> None:
     """One series per condition: the old reason goes when the new one comes, and all go with the owner."""
     from prometheus_client import CollectorRegistry
 
-    from fairlead.components import PrometheusRecorder
-    from fairlead.components.metrics import Owner
+    from fiferail.components import PrometheusRecorder
+    from fiferail.components.metrics import Owner
 
     registry = CollectorRegistry()
     recorder = PrometheusRecorder(registry)
     await stand.reconcile(component(metrics=recorder, requires=["Never"]).reconcile)
     await stand.reconcile(component(metrics=recorder).reconcile)
-    [gauge] = [metric for metric in registry.collect() if metric.name == "fairlead_component_condition"]
+    [gauge] = [metric for metric in registry.collect() if metric.name == "fiferail_component_condition"]
     [sample] = gauge.samples
     assert (sample.labels["condition"], sample.labels["status"], sample.labels["reason"]) == ("WebReady", "True", "Healthy")
     recorder.forget(Owner("webapp", "WebApp", "app", "default"))
-    [gauge] = [metric for metric in registry.collect() if metric.name == "fairlead_component_condition"]
+    [gauge] = [metric for metric in registry.collect() if metric.name == "fiferail_component_condition"]
     assert gauge.samples == []
 
 

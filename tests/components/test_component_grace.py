@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.components import Deployment, Job
-from fairlead.components.converge import Result, verdict
-from fairlead.components.grace import Previous, previous, remaining
-from fairlead.components.reasons import Health, Reason
+from fiferail.components import Deployment, Job
+from fiferail.components.converge import Result, verdict
+from fiferail.components.grace import Previous, previous, remaining
+from fiferail.components.reasons import Health, Reason
 
 NOW = 1000.5
 DEPLOYMENT = Deployment({"metadata": {"name": "web"}})

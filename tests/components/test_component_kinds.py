@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.components import (
+from fiferail.components import (
     HPA,
     PV,
     PVC,
@@ -167,7 +167,7 @@ def test_how_a_kind_is_put_to_rest(kind: Any, spec: Any, obj: Any, reason: str, 
 
 def test_every_ready_made_kind_is_served_by_the_embedded_server() -> None:
     """No kind is misspelt: each is known under that apiVersion."""
-    from fairlead.apiserver.builtin import kinds as served
+    from fiferail.apiserver.builtin import kinds as served
 
     known = {(f"{kind.group}/{version}" if kind.group else version, kind.kind) for kind in served() for version in kind.versions}
     made = {(found.api_version, found.kind) for name in kinds.__all__ if (found := getattr(kinds, name))}

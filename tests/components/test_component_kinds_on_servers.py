@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.clients.kubeconfig import connect_async
-from fairlead.components import kinds
-from fairlead.components.apply import Hands
-from fairlead.components.resource import Operation
-from fairlead.controllers.context import Caches
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+from fiferail.clients.kubeconfig import connect_async
+from fiferail.components import kinds
+from fiferail.components.apply import Hands
+from fiferail.components.resource import Operation
+from fiferail.controllers.context import Caches
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 LABELS = {"app": "x"}
 PODS: Any = {
@@ -73,7 +73,7 @@ BODIES: dict[str, Any] = {
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiServer]:
     """Each in turn."""
     real = request.param == "real"
-    backend: Any = RealBackend(request.getfixturevalue("_fairlead_real_world"), tmp_path) if real else EmbeddedBackend()
+    backend: Any = RealBackend(request.getfixturevalue("_fiferail_real_world"), tmp_path) if real else EmbeddedBackend()
     yield ApiServer(backend)
     backend.close()
 

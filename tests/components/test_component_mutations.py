@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fairlead import FairleadError
-from fairlead.components import (
+from fiferail import FiferailError
+from fiferail.components import (
     Component,
     ConfigMap,
     CronJob,
@@ -27,7 +27,7 @@ from fairlead.components import (
     golden,
     set_env,
 )
-from fairlead.components import data as cells
+from fiferail.components import data as cells
 
 SIDECAR = PodMutation("tracing", lambda template: template["spec"]["containers"].append({"name": "tracing"}))
 
@@ -89,7 +89,7 @@ def test_one_mutation_is_lifted_onto_any_kind_with_pods() -> None:
     )
     templates = [found[0]["spec"]["template"], found[1]["spec"]["template"], found[2]["spec"]["jobTemplate"]["spec"]["template"], found[3]]
     assert [[entry["name"] for entry in template["spec"]["containers"]] for template in templates] == [["app", "tracing"]] * 4
-    with pytest.raises(FairleadError, match="expected a kind with a pod template .*, got ConfigMap"):
+    with pytest.raises(FiferailError, match="expected a kind with a pod template .*, got ConfigMap"):
         rendered(ConfigMap({"metadata": {"name": "c"}}, mutations=[SIDECAR]))
 
 
@@ -132,7 +132,7 @@ def test_a_preview_takes_data_that_only_a_cluster_has() -> None:
     ])  # fmt: skip
     assert component.preview(data={host: "pg"})[0]["data"] == {"host": "cGc="}
     assert not host.is_set
-    with pytest.raises(FairleadError, match='Secret s needs data "db-host": give preview'):
+    with pytest.raises(FiferailError, match='Secret s needs data "db-host": give preview'):
         component.preview()
 
 
@@ -153,9 +153,9 @@ async def test_cells_are_private_to_the_reconcile_that_fills_them() -> None:
 
 def test_a_cell_has_a_name_and_a_plain_type() -> None:
     """What could not be checked is refused when the cell is made."""
-    with pytest.raises(FairleadError, match="expected a name for a data cell, got none"):
+    with pytest.raises(FiferailError, match="expected a name for a data cell, got none"):
         Data("", str)
-    with pytest.raises(FairleadError, match='expected data "hosts" to be of a plain class such as str or dict, got list'):
+    with pytest.raises(FiferailError, match='expected data "hosts" to be of a plain class such as str or dict, got list'):
         Data("hosts", list[str])
 
 

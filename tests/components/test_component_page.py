@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from fairlead.controllers.clock import VirtualClock, settle
+from fiferail.controllers.clock import VirtualClock, settle
 
 PAGE = Path(__file__).parents[2] / "docs" / "components.md"
 

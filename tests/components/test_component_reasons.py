@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.components import Static
-from fairlead.components.converge import Result, counted, summary
-from fairlead.components.reasons import Health, Reason, reason_of
+from fiferail.components import Static
+from fiferail.components.converge import Result, counted, summary
+from fiferail.components.reasons import Health, Reason, reason_of
 
 ORDER = [
     {"Error", "FeatureGateError"},

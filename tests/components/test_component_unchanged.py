@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.components import Component, ConfigMap, Deployment, Mutation, Secret, Service
-from fairlead.components.unchanged import is_applied
-from fairlead.controllers.cache import Cache
+from fiferail.components import Component, ConfigMap, Deployment, Mutation, Secret, Service
+from fiferail.components.unchanged import is_applied
+from fiferail.controllers.cache import Cache
 
 WEB = {
     "metadata": {"name": "web", "labels": {"a": "b"}, "finalizers": ["example.io/one", "example.io/two"]},

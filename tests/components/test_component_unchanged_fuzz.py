@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fairlead import Client, FairleadError
-from fairlead.apiserver.embedded import equip
-from fairlead.apiserver.inprocess import Transport
-from fairlead.apiserver.machine import Machine
-from fairlead.components.unchanged import is_applied
-from fairlead.objects.tree import differences, thaw
+from fiferail import Client, FiferailError
+from fiferail.apiserver.embedded import equip
+from fiferail.apiserver.inprocess import Transport
+from fiferail.apiserver.machine import Machine
+from fiferail.components.unchanged import is_applied
+from fiferail.objects.tree import differences, thaw
 
 PODS = {
     "metadata": {"labels": {"app": "x"}},
@@ -117,7 +117,7 @@ def test_what_is_taken_for_applied_is_applied(kind: str) -> None:
                 live = client.patch(live, foreign(live, chance), field_manager="other")
             known = is_applied(wanted, live, "m")
             after = client.patch(wanted, wanted, "apply", field_manager="m", force=True)
-        except FairleadError:
+        except FiferailError:
             client.patch(first, {"metadata": {"finalizers": None}})
             client.delete(first)
             desired, live = first, client.patch(first, first, "apply", field_manager="m", force=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.components.versions import BadVersion, Version, parse, parse_range
+from fiferail.components.versions import BadVersion, Version, parse, parse_range
 
 
 def test_precedence_is_that_of_the_specification() -> None:

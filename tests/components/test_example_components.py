@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead import Manager, NotFound
-from fairlead.components import golden
+from fiferail import Manager, NotFound
+from fiferail.components import golden
 
 NAMES = [
     "mutations_and_gating", "grace_inconsistency", "extraction_and_guards", "custom_resource", "component_prerequisites", "version_matrix",
@@ -87,13 +87,13 @@ async def test_grace_inconsistency(run: Any, quiet: bool, caplog: pytest.LogCapt
     reconciles: list[float] = []
     await reconciled(operator, reconciles)
     began = operator.clock.today()
-    with caplog.at_level(logging.WARNING, "fairlead.components"):
+    with caplog.at_level(logging.WARNING, "fiferail.components"):
         await operator.clock.advance(5)
         assert reconciles == []
         await operator.clock.advance(60)
     assert reconciles == [began + 6]
     assert (await operator.says("Model", "ModelReady"))[:2] == ("False", "Creating")
-    warned = [record.getMessage() for record in caplog.records if record.name == "fairlead.components"]
+    warned = [record.getMessage() for record in caplog.records if record.name == "fiferail.components"]
     assert warned == ([] if quiet else [
         "Deployment one of component model is graded Healthy after its grace, but has not converged: "
         "Updating Deployment one: its controller has not seen generation 1 yet"
@@ -153,7 +153,7 @@ async def test_component_prerequisites(run: Any, kind: str, namespace: str | Non
 
 
 def test_version_matrix_matches_its_golden_files() -> None:
-    """Per regime of versions, and per kind of cluster. FAIRLEAD_GOLDEN=update writes them anew."""
+    """Per regime of versions, and per kind of cluster. FIFERAIL_GOLDEN=update writes them anew."""
     import importlib.util
 
     spec = importlib.util.spec_from_file_location("example_version_matrix", EXAMPLES / "version_matrix" / "main.py")
@@ -165,7 +165,7 @@ def test_version_matrix_matches_its_golden_files() -> None:
         "small": {"metadata": {"name": "one"}, "spec": {"size": 1}},
         "asleep": {"metadata": {"name": "two"}, "spec": {"suspend": True}},
     }
-    update = os.environ.get("FAIRLEAD_GOLDEN") == "update"
+    update = os.environ.get("FIFERAIL_GOLDEN") == "update"
     golden.check(EXAMPLES / "version_matrix" / "golden", main.broker, versions=main.VERSIONS, fixtures=fixtures, update=update)
     regimes = golden.regimes(lambda version: main.broker(fixtures["small"], version), main.VERSIONS)
     assert [regime.versions for regime in regimes] == [("8.5.0",), ("8.6.0", "8.7.4"), ("8.8.0-rc.1", "8.8.0", "8.8.3", "8.9.0")]

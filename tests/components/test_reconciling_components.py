@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead import Invalid
-from fairlead.components import ClusterRole, Component, ConfigMap, Data, Deployment, Health, Job, Mutation, Reason, Secret, Service, Static
+from fiferail import Invalid
+from fiferail.components import ClusterRole, Component, ConfigMap, Data, Deployment, Health, Job, Mutation, Reason, Secret, Service, Static
 
 
 def config(name: str = "config", **data: str) -> Any:
@@ -466,7 +466,7 @@ async def test_a_reason_of_its_own_kind(stand: Any) -> None:
 
 async def test_an_error_is_not_masked_by_a_condition_that_may_not_be_staged(stand: Any) -> None:
     """Another controller claims the condition: both are told, the first one is raised."""
-    from fairlead.status.claims import Claims
+    from fiferail.status.claims import Claims
 
     registry = Claims()
     registry.claim("other", {"WebApp.example.io": ["conditions[WebReady]"]})

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from fairlead.apiserver.real import build
-from fairlead.apiserver.real.launch import RealServer
-from fairlead.testing.api import Api
-from fairlead.testing.conformance import Table
-from fairlead.testing.transport import HttpTransport
+from fiferail.apiserver.real import build
+from fiferail.apiserver.real.launch import RealServer
+from fiferail.testing.api import Api
+from fiferail.testing.conformance import Table
+from fiferail.testing.transport import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -63,8 +63,8 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 @pytest.fixture(scope="session")
 def real_server(request: pytest.FixtureRequest) -> Iterator[HttpTransport]:
     """The real server, with the kinds."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     binaries = build.ensure()
     with RealServer(binaries=binaries) as server:
         transport = HttpTransport(server.url, token=server.token, context=server.ssl_context(), user_agent="conformance/1.0")
@@ -75,7 +75,7 @@ def real_server(request: pytest.FixtureRequest) -> Iterator[HttpTransport]:
 @pytest.fixture(scope="session")
 def embedded_server() -> Iterator[HttpTransport]:
     """The embedded server over HTTP, with the kinds."""
-    from fairlead.testing.embedded import over_http
+    from fiferail.testing.embedded import over_http
 
     with over_http() as url:
         transport = HttpTransport(url, user_agent="conformance/1.0")

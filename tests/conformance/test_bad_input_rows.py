@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
-HEAD = '"apiVersion":"conformance.fairlead.dev/v1","kind":"Gadget","metadata":{"name":"g"}'
+HEAD = '"apiVersion":"conformance.fiferail.dev/v1","kind":"Gadget","metadata":{"name":"g"}'
 
 
 def body(text: str) -> bytes:
@@ -24,15 +24,15 @@ CREATES: dict[str, tuple[bytes, int, str]] = {
     "a number": (b"7", 400, "BadRequest"),
     "null": (b"null", 400, "BadRequest"),
     "invalid UTF-8": (b'{"a":"\xff"}', 400, "BadRequest"),
-    "no kind": (b'{"apiVersion":"conformance.fairlead.dev/v1"}', 400, "BadRequest"),
+    "no kind": (b'{"apiVersion":"conformance.fiferail.dev/v1"}', 400, "BadRequest"),
     "no apiVersion": (b'{"kind":"Gadget","metadata":{"name":"g"}}', 400, "BadRequest"),
     "another kind": (b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"g"}}', 400, "BadRequest"),
-    "another version": (b'{"apiVersion":"conformance.fairlead.dev/v7","kind":"Gadget","metadata":{"name":"g"}}', 400, "BadRequest"),
-    "metadata is text": (b'{"apiVersion":"conformance.fairlead.dev/v1","kind":"Gadget","metadata":"g"}', 400, "BadRequest"),
-    "name is a number": (b'{"apiVersion":"conformance.fairlead.dev/v1","kind":"Gadget","metadata":{"name":7}}', 400, "BadRequest"),
+    "another version": (b'{"apiVersion":"conformance.fiferail.dev/v7","kind":"Gadget","metadata":{"name":"g"}}', 400, "BadRequest"),
+    "metadata is text": (b'{"apiVersion":"conformance.fiferail.dev/v1","kind":"Gadget","metadata":"g"}', 400, "BadRequest"),
+    "name is a number": (b'{"apiVersion":"conformance.fiferail.dev/v1","kind":"Gadget","metadata":{"name":7}}', 400, "BadRequest"),
     "labels are a list": (body('{HEAD,"metadata":{"name":"g","labels":["a"]}}'), 400, "BadRequest"),
     "a label is a number": (
-        b'{"apiVersion":"conformance.fairlead.dev/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1}}}',
+        b'{"apiVersion":"conformance.fiferail.dev/v1","kind":"Gadget","metadata":{"name":"g","labels":{"a":1}}}',
         400,
         "BadRequest",
     ),
@@ -148,14 +148,14 @@ PATCHES: dict[str, tuple[str, Any, int, str, str]] = {
         {"kind": "Other"},
         422,
         "Invalid",
-        'Other.conformance.fairlead.dev "g" is invalid: kind: Invalid value: "Other": must be Gadget',
+        'Other.conformance.fiferail.dev "g" is invalid: kind: Invalid value: "Other": must be Gadget',
     ),
     "merge patch of the group": (
         "merge",
         {"apiVersion": "other.example.com/v1"},
         422,
         "Invalid",
-        'Gadget.other.example.com "g" is invalid: apiVersion: Invalid value: "other.example.com/v1": must be conformance.fairlead.dev/v1',
+        'Gadget.other.example.com "g" is invalid: apiVersion: Invalid value: "other.example.com/v1": must be conformance.fiferail.dev/v1',
     ),
     "merge patch of metadata to text": ("merge", {"metadata": "x"}, 422, "Invalid", ' "" is invalid: patch: Invalid value: '),
     "merge patch of labels to a number": ("merge", {"metadata": {"labels": 5}}, 422, "Invalid", ' "" is invalid: patch: Invalid value: '),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 def test_answer(api: Api) -> None:
@@ -26,7 +26,7 @@ def test_missing(api: Api) -> None:
 
 def test_finalizers_hold(api: Api) -> None:
     """With finalizers a delete answers the object with a deletionTimestamp, and it stays."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     metadata = api.delete("g").ok(200).json["metadata"]
     assert metadata["deletionTimestamp"]
     assert metadata["deletionGracePeriodSeconds"] == 0
@@ -36,7 +36,7 @@ def test_finalizers_hold(api: Api) -> None:
 
 def test_last_finalizer_ends_it(api: Api) -> None:
     """The patch that removes the last finalizer deletes the object and answers it."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     api.delete("g").ok(200)
     assert api.patch("merge", "g", {"metadata": {"finalizers": None}}).ok(200).json["metadata"]["name"] == "g"
     api.get("g").refused(404, "NotFound")
@@ -44,22 +44,22 @@ def test_last_finalizer_ends_it(api: Api) -> None:
 
 def test_no_new_finalizers_while_deleting(api: Api) -> None:
     """An object that is being deleted takes no new finalizer."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     api.delete("g").ok(200)
-    reply = api.patch("merge", "g", {"metadata": {"finalizers": ["fairlead.dev/a", "fairlead.dev/b"]}}).refused(422, "Invalid")
+    reply = api.patch("merge", "g", {"metadata": {"finalizers": ["fiferail.dev/a", "fiferail.dev/b"]}}).refused(422, "Invalid")
     assert "metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted" in reply.message
 
 
 def test_spec_can_change_while_deleting(api: Api) -> None:
     """An object that is being deleted can still be changed."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={"size": 1})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={"size": 1})
     api.delete("g").ok(200)
     assert api.patch("merge", "g", {"spec": {"size": 2}}).ok(200).json["spec"] == {"size": 2}
 
 
 def test_second_delete_keeps_the_time(api: Api) -> None:
     """A second delete of an object that is being deleted changes nothing."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     first = api.delete("g").ok(200)
     assert api.delete("g").ok(200).version == first.version
 
@@ -125,7 +125,7 @@ def test_collection(api: Api) -> None:
 
 def test_put_that_removes_the_last_finalizer(api: Api) -> None:
     """A PUT that removes the last finalizer of an object being deleted deletes it."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     stored = api.delete("g").ok(200).json
     del stored["metadata"]["finalizers"]
     api.put("g", stored).ok(200)
@@ -134,7 +134,7 @@ def test_put_that_removes_the_last_finalizer(api: Api) -> None:
 
 def test_status_write_while_deleting(api: Api) -> None:
     """The status of an object that is being deleted can be written."""
-    api.made("g", {"finalizers": ["fairlead.dev/a"]}, spec={})
+    api.made("g", {"finalizers": ["fiferail.dev/a"]}, spec={})
     api.delete("g").ok(200)
     assert api.patch("merge", "g", {"status": {"phase": "x"}}, "status").ok(200).json["status"] == {"phase": "x"}
 

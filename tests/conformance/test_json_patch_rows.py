@@ -10,7 +10,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 FAILED = "the server rejected our request due to an error in our request"
 READY = {"type": "Ready", "status": "True"}
@@ -240,7 +240,7 @@ def test_kind_without_status(api: Api) -> None:
 def test_duplicates_that_were_there_already(api: Api) -> None:
     """When the stored object already has a duplicate in a set or map list, a patch that adds another is accepted."""
     crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
-    group = f"{api.namespace}.fairlead.dev"
+    group = f"{api.namespace}.fiferail.dev"
     items = {"type": "array", "items": {"type": "string"}}
     status = {"type": "object", "properties": {"names": items, "others": {**items, "x-kubernetes-list-type": "set"}}}
     schema = {"type": "object", "properties": {"status": status}}

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api, Reply
+    from fiferail.testing.api import Api, Reply
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 
 
 def definition(api: Api, name: str, **changes: Any) -> dict[str, Any]:
     """A small CRD in a group of its own."""
-    group = f"{api.namespace}.fairlead.dev"
+    group = f"{api.namespace}.fiferail.dev"
     schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"size": {"type": "integer"}}}}}
     spec = {
         "group": group,

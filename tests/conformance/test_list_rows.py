@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 def names(reply: object) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 def owners(stored: Any) -> dict[tuple[str, str, str], Any]:

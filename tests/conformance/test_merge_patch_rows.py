@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,6 @@ def test_strategic_delete_directive(api: Api) -> None:
 def test_strategic_delete_from_primitive_list(api: Api) -> None:
     """`$deleteFromPrimitiveList/finalizers` removes single finalizers."""
     maps = api.of("configmaps", "ConfigMap", "")
-    maps.made("c", {"finalizers": ["fairlead.dev/a", "fairlead.dev/b"]})
-    answer = maps.patch("strategic", "c", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["fairlead.dev/a"]}}).ok(200).json
-    assert answer["metadata"]["finalizers"] == ["fairlead.dev/b"]
+    maps.made("c", {"finalizers": ["fiferail.dev/a", "fiferail.dev/b"]})
+    answer = maps.patch("strategic", "c", {"metadata": {"$deleteFromPrimitiveList/finalizers": ["fiferail.dev/a"]}}).ok(200).json
+    assert answer["metadata"]["finalizers"] == ["fiferail.dev/b"]

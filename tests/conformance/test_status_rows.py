@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 def test_create_drops_status(api: Api) -> None:
@@ -72,7 +72,7 @@ def test_put_status_ignores_spec_and_labels(api: Api) -> None:
 def test_put_status_ignores_annotations_and_finalizers(api: Api) -> None:
     """A PUT of status cannot change annotations, finalizers or owner references."""
     stored = api.made("g", spec={"size": 1})
-    metadata = {**stored["metadata"], "annotations": {"n": "1"}, "finalizers": ["fairlead.dev/x"]}
+    metadata = {**stored["metadata"], "annotations": {"n": "1"}, "finalizers": ["fiferail.dev/x"]}
     answer = api.put("g", {**stored, "metadata": metadata, "status": {"phase": "x"}}, "status").ok(200).json["metadata"]
     assert "annotations" not in answer
     assert "finalizers" not in answer
@@ -188,7 +188,7 @@ def test_older_version_erases(api: Api) -> None:
 def test_deprecated_version_warns(api: Api) -> None:
     """Every request through a deprecated version carries its warning."""
     older = api.of("vessels", "Vessel", version="v1")
-    assert older.list().ok(200).warnings == '299 - "conformance.fairlead.dev/v1 Vessel is old"'
+    assert older.list().ok(200).warnings == '299 - "conformance.fiferail.dev/v1 Vessel is old"'
 
 
 def test_merge_patch_to_unserved_version_wipes_status(api: Api) -> None:

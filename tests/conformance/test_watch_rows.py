@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.wire import StreamRefused
+from fiferail.wire import StreamRefused
 
 if TYPE_CHECKING:
-    from fairlead.testing.api import Api
+    from fiferail.testing.api import Api
 
 
 def events(api: Api, count: int, **query: Any) -> list[tuple[str, str]]:

@@ -8,16 +8,16 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.embedded import equip
-from fairlead.apiserver.faults import Faults
-from fairlead.apiserver.inprocess import AsyncTransport, Transport
-from fairlead.apiserver.machine import Machine
-from fairlead.clients.client import AsyncClient, Client
-from fairlead.controllers.clock import VirtualClock, settle
-from fairlead.controllers.manager import Manager
-from fairlead.errors import NotFound
-from fairlead.testing.checking import Watchman
-from fairlead.wire import Answer, Request
+from fiferail.apiserver.embedded import equip
+from fiferail.apiserver.faults import Faults
+from fiferail.apiserver.inprocess import AsyncTransport, Transport
+from fiferail.apiserver.machine import Machine
+from fiferail.clients.client import AsyncClient, Client
+from fiferail.controllers.clock import VirtualClock, settle
+from fiferail.controllers.manager import Manager
+from fiferail.errors import NotFound
+from fiferail.testing.checking import Watchman
+from fiferail.wire import Answer, Request
 
 API = "example.io/v1"
 

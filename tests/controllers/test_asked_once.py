@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.controllers.asking import AskedOnce
-from fairlead.wire import Answer, Request
+from fiferail.controllers.asking import AskedOnce
+from fiferail.wire import Answer, Request
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator

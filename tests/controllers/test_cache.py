@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.controllers.cache import Cache
+from fiferail.controllers.cache import Cache
 
 
 def obj(version: int, name: str = "a", uid: str = "u", **more: Any) -> dict[str, Any]:

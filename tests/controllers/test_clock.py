@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from fairlead.controllers.clock import VirtualClock, micro, moment, settle, stamp
+from fiferail.controllers.clock import VirtualClock, micro, moment, settle, stamp
 
 
 async def test_sleepers_wake_in_the_order_of_their_time_and_see_it() -> None:

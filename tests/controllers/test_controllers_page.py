@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead.controllers.clock import settle
+from fiferail.controllers.clock import settle
 
 from .conftest import API, World, crd
 
@@ -18,7 +18,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "controllers.md"
 
 def operator() -> dict[str, Any]:
     """The names of the page's first example, which is not run."""
-    found = re.search(r"```python\n(from fairlead import Controller.*?)\nManager\(app[^\n]*\n```", PAGE.read_text(), re.S)
+    found = re.search(r"```python\n(from fiferail import Controller.*?)\nManager\(app[^\n]*\n```", PAGE.read_text(), re.S)
     assert found is not None
     names: dict[str, Any] = {}
     exec(found.group(1), names)
@@ -27,7 +27,7 @@ def operator() -> dict[str, Any]:
 
 async def test_the_pages_test_passes(apiserver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same operator on the fixture's server, over HTTP, as the page says that a user tests it."""
-    found = re.search(r"```python\n(import asyncio, fairlead\n.*?)```", PAGE.read_text(), re.S)
+    found = re.search(r"```python\n(import asyncio, fiferail\n.*?)```", PAGE.read_text(), re.S)
     assert found is not None
     crds = tmp_path / "crds"
     crds.mkdir()

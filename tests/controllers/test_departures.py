@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import settle
-from fairlead.controllers.departures import Departures
+from fiferail import Context, Controller
+from fiferail.controllers.clock import settle
+from fiferail.controllers.departures import Departures
 
 from .conftest import API, World
 

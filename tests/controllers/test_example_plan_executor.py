@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead.controllers.clock import settle
-from fairlead.controllers.manager import Manager
-from fairlead.controllers.plans import Plan, Plans
-from fairlead.errors import FairleadError
+from fiferail.controllers.clock import settle
+from fiferail.controllers.manager import Manager
+from fiferail.controllers.plans import Plan, Plans
+from fiferail.errors import FiferailError
 
 from .conftest import World
 
@@ -224,7 +224,7 @@ async def test_a_plan_that_cannot_run_is_never_stored(
 
 def test_steps_that_cannot_be_awaited_are_refused() -> None:
     """When the plans are made, not when the step is due."""
-    with pytest.raises(FairleadError) as refused:
+    with pytest.raises(FiferailError) as refused:
         Plans({"a": lambda ctx, task: None}, build=lambda obj: None)  # type: ignore[dict-item, return-value]
     assert str(refused.value).startswith("expected the step 'a' to be an `async def`, got")
 

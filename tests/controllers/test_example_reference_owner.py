@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead import Client
-from fairlead.apiserver.inprocess import Transport
-from fairlead.controllers.clock import settle
-from fairlead.controllers.manager import Manager
+from fiferail import Client
+from fiferail.apiserver.inprocess import Transport
+from fiferail.controllers.clock import settle
+from fiferail.controllers.manager import Manager
 
 from .conftest import World
 

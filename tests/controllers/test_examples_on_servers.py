@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from fairlead.clients.client import AsyncClient
-from fairlead.clients.kubeconfig import connect_async
-from fairlead.controllers.manager import Manager
-from fairlead.errors import ApiError, Forbidden
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
-from fairlead.wire import Answer, Request
+from fiferail.clients.client import AsyncClient
+from fiferail.clients.kubeconfig import connect_async
+from fiferail.controllers.manager import Manager
+from fiferail.errors import ApiError, Forbidden
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
+from fiferail.wire import Answer, Request
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 WAIT = 60.0
@@ -53,7 +53,7 @@ class Limited:
 def server(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     """Each in turn."""
     real = request.param == "real"
-    backend: Any = RealBackend(request.getfixturevalue("_fairlead_real_world"), tmp_path) if real else EmbeddedBackend()
+    backend: Any = RealBackend(request.getfixturevalue("_fiferail_real_world"), tmp_path) if real else EmbeddedBackend()
     yield ApiServer(backend)
     backend.close()
 

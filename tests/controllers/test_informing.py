@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import settle
+from fiferail import Context, Controller
+from fiferail.controllers.clock import settle
 
 from .conftest import API, World, crd
 

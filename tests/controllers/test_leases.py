@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import VirtualClock, settle
-from fairlead.controllers.leases import LeaderElection
-from fairlead.errors import FairleadError
+from fiferail import Context, Controller
+from fiferail.controllers.clock import VirtualClock, settle
+from fiferail.controllers.leases import LeaderElection
+from fiferail.errors import FiferailError
 
 from .conftest import API, Line, World
 
@@ -193,8 +193,8 @@ async def test_a_reconcile_that_was_cut_off_is_begun_again(world: World) -> None
 
 def test_times_that_cannot_work_are_refused() -> None:
     """A lease must outlast its renewals."""
-    with pytest.raises(FairleadError) as refused:
+    with pytest.raises(FiferailError) as refused:
         LeaderElection("x", lease=5, renew_deadline=10)
     assert str(refused.value) == "expected lease > renew_deadline > retry > 0 seconds, got 5, 10 and 2"
-    with pytest.raises(FairleadError, match="expected a name for the lease, got none"):
+    with pytest.raises(FiferailError, match="expected a name for the lease, got none"):
         LeaderElection("")

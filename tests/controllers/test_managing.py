@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from fairlead import Context, Controller, Manager
-from fairlead.controllers.clock import VirtualClock, settle
-from fairlead.controllers.hooks import ControllerHook
-from fairlead.controllers.leases import LeaderElection
-from fairlead.controllers.logs import JsonFormatter
-from fairlead.errors import FairleadError
-from fairlead.status.hooks import Hook
+from fiferail import Context, Controller, Manager
+from fiferail.controllers.clock import VirtualClock, settle
+from fiferail.controllers.hooks import ControllerHook
+from fiferail.controllers.leases import LeaderElection
+from fiferail.controllers.logs import JsonFormatter
+from fiferail.errors import FiferailError
+from fiferail.status.hooks import Hook
 
 from .conftest import API, World
 
@@ -72,7 +72,7 @@ async def test_an_idle_manager_stops_at_once(world: World) -> None:
     manager.stop()
     await settle()
     assert serving.done()
-    with pytest.raises(FairleadError, match="has been served already: make a new one"):
+    with pytest.raises(FiferailError, match="has been served already: make a new one"):
         await manager.serve()
 
 
@@ -90,7 +90,7 @@ async def test_an_idle_manager_stops_at_once(world: World) -> None:
 )  # fmt: skip
 def test_a_manager_that_cannot_run_is_refused_when_it_is_made(arguments: Any, settings: Any, text: str) -> None:
     """Not when it runs."""
-    with pytest.raises(FairleadError) as refused:
+    with pytest.raises(FiferailError) as refused:
         Manager(*arguments, **settings)
     assert str(refused.value).startswith(text)
 
@@ -121,8 +121,8 @@ async def test_probes_and_metrics(world: World) -> None:
     await world.clock.advance(1)
     assert await ask(manager, "/readyz?verbose") == (200, "ok\n")
     metrics = (await ask(manager, "/metrics"))[1]
-    assert 'fairlead_reconciles_total{controller="gadget",result="done"} 2.0' in metrics
-    assert 'fairlead_status_outcomes_total{kind="Gadget.example.io",manager="gadget-controller",outcome="applied"} 1.0' in metrics
+    assert 'fiferail_reconciles_total{controller="gadget",result="done"} 2.0' in metrics
+    assert 'fiferail_status_outcomes_total{kind="Gadget.example.io",manager="gadget-controller",outcome="applied"} 1.0' in metrics
     assert await ask(manager, "/nothing") == (404, "not here\n")
     assert await ask(manager, "/healthz", "POST") == (405, "only GET\n")
     manager.stop()
@@ -136,7 +136,7 @@ async def test_a_port_that_is_taken_is_named(world: World) -> None:
         await asyncio.sleep(0)
     assert first.health is not None
     second = world.manager(Controller(API, "Gadget", ready), health=f"127.0.0.1:{first.health.port}")
-    with pytest.raises(FairleadError, match=rf"^health could not listen on 127.0.0.1:{first.health.port}: .*address already in use"):
+    with pytest.raises(FiferailError, match=rf"^health could not listen on 127.0.0.1:{first.health.port}: .*address already in use"):
         await second.serve()
 
 
@@ -213,9 +213,9 @@ async def test_events_are_recorded_and_aggregated(world: World) -> None:
 
 def test_a_log_line_is_one_line_of_json() -> None:
     """With the object's fields, and the traceback where there is one."""
-    record = logging.LogRecord("fairlead.controllers", logging.ERROR, "", 0, "%s failed", ("it",), None)
+    record = logging.LogRecord("fiferail.controllers", logging.ERROR, "", 0, "%s failed", ("it",), None)
     record.__dict__.update(controller="c", kind="Gadget.example.io", namespace="n", object="a", created=0.5)
     assert json.loads(JsonFormatter().format(record)) == {
-        "time": "1970-01-01T00:00:00.500000Z", "level": "error", "logger": "fairlead.controllers", "message": "it failed",
+        "time": "1970-01-01T00:00:00.500000Z", "level": "error", "logger": "fiferail.controllers", "message": "it failed",
         "controller": "c", "kind": "Gadget.example.io", "namespace": "n", "object": "a",
     }  # fmt: skip

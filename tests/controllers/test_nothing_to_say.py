@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import settle
+from fiferail import Context, Controller
+from fiferail.controllers.clock import settle
 
 from .conftest import API, Line, World, crd
 

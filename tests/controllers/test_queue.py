@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fairlead.controllers.queue import FRESH, INITIAL, Backoff, Queue
+from fiferail.controllers.queue import FRESH, INITIAL, Backoff, Queue
 
 
 def test_a_key_added_twice_is_handed_out_once() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import settle
-from fairlead.errors import FairleadError
+from fiferail import Context, Controller
+from fiferail.controllers.clock import settle
+from fiferail.errors import FiferailError
 
 from .conftest import API, World, crd
 
@@ -398,7 +398,7 @@ async def test_a_claim_of_another_controller_is_refused_before_anything_is_sent(
 def test_a_controller_that_cannot_run_is_refused_when_it_is_made(arguments: dict[str, Any], text: str) -> None:
     """Not when it runs."""
     given: dict[str, Any] = {"api_version": API, "kind": "Gadget", "reconcile": ready, **arguments}
-    with pytest.raises(FairleadError) as refused:
+    with pytest.raises(FiferailError) as refused:
         Controller(**given)
     assert str(refused.value).startswith(text)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead import references
-from fairlead.controllers.clock import settle
-from fairlead.errors import FairleadError
+from fiferail import references
+from fiferail.controllers.clock import settle
+from fiferail.errors import FiferailError
 
 from .conftest import API, World, crd
 
@@ -100,6 +100,6 @@ async def _then(ctx: Any) -> None: ...
 def test_what_makes_no_sense_is_refused(owner: Any, settings: Any, text: str) -> None:
     """When the controller is made."""
     given = {"from_": [(API, "Gadget", "spec.config")], "then": _then, **settings}
-    with pytest.raises(FairleadError) as refused:
+    with pytest.raises(FiferailError) as refused:
         references(owner, **given)
     assert str(refused.value) == text

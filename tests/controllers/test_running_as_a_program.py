@@ -12,12 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 from .conftest import API, crd
 
 PROGRAM = """
-from fairlead import Controller, LeaderElection, Manager
+from fiferail import Controller, LeaderElection, Manager
 
 async def reconcile(ctx):
     ctx.status["phase"] = "Seen"
@@ -55,5 +55,5 @@ def test_without_a_cluster_it_ends_with_one_sentence(tmp_path: Path) -> None:
     script.write_text(PROGRAM)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("KUBE")} | {"HOME": str(tmp_path)}
     done = subprocess.run([sys.executable, str(script)], env=environment, capture_output=True, text=True, timeout=60, check=False)
-    sentence = "FairleadError: found no cluster: no kubeconfig argument, no KUBECONFIG, no ~/.kube/config, and this is no pod\n"
+    sentence = "FiferailError: found no cluster: no kubeconfig argument, no KUBECONFIG, no ~/.kube/config, and this is no pod\n"
     assert (done.returncode, done.stderr) == (1, sentence)

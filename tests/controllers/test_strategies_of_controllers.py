@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead import APPLY, COMPARE, LOCKED, MERGE, Context, Controller
-from fairlead.controllers.clock import settle
-from fairlead.errors import FairleadError
-from fairlead.wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
+from fiferail import APPLY, COMPARE, LOCKED, MERGE, Context, Controller
+from fiferail.controllers.clock import settle
+from fiferail.errors import FiferailError
+from fiferail.wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 
 from .conftest import API, Line, World
 
@@ -81,5 +81,5 @@ async def test_what_a_strategy_can_lose_it_loses_here_too(world: World, strategy
 
 def test_a_strategy_that_there_is_not_is_refused_where_it_is_said() -> None:
     """The name alone will not do."""
-    with pytest.raises(FairleadError, match=r"expected a strategy \(COMPARE, LOCKED, MERGE or APPLY\), got 'apply'"):
+    with pytest.raises(FiferailError, match=r"expected a strategy \(COMPARE, LOCKED, MERGE or APPLY\), got 'apply'"):
         Controller(API, "Gadget", reconcile, strategy="apply")  # type: ignore[arg-type]

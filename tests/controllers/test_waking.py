@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from fairlead import Context, Controller
-from fairlead.controllers.clock import settle
-from fairlead.controllers.hooks import ControllerHook
+from fiferail import Context, Controller
+from fiferail.controllers.clock import settle
+from fiferail.controllers.hooks import ControllerHook
 
 from .conftest import API, World
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ def test_the_testing_guide_runs(apiserver: Any, tmp_path: Path, monkeypatch: pyt
     crds.mkdir()
     (crds / "gadgets.yaml").write_text(GADGETS)
     monkeypatch.chdir(tmp_path)
-    example = re.search(r"```python\n(import fairlead\n.*?)```", (ROOT / "docs/testing.md").read_text(), re.S)
+    example = re.search(r"```python\n(import fiferail\n.*?)```", (ROOT / "docs/testing.md").read_text(), re.S)
     assert example is not None
     names: dict[str, Any] = {}
     exec(example.group(1), names)
@@ -39,7 +40,7 @@ def test_the_readmes_writer_runs(apiserver: Any, tmp_path: Path, monkeypatch: py
     crds.write_text(GADGETS)
     gadget = {"apiVersion": "example.io/v1", "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 3}}
     apiserver.apply(crds, gadget)
-    example = re.search(r"```python\n(import fairlead\n\nwriter.*?)```", (ROOT / "README.md").read_text(), re.S)
+    example = re.search(r"```python\n(import fiferail\n\nwriter.*?)```", (ROOT / "README.md").read_text(), re.S)
     assert example is not None
     names: dict[str, Any] = {
         "client": apiserver.client, "obj": apiserver.get("example.io/v1", "Gadget", "g"), "build_plan": lambda obj: {"id": "p1"},
@@ -88,3 +89,12 @@ spec:
                     lastTransitionTime: {type: string, format: date-time}
                     observedGeneration: {type: integer}
 """
+
+
+def test_nothing_tells_a_user_to_install_a_name_from_an_index() -> None:
+    """There is no release: every `pip install` of ours names a checkout (`.` or a path), never a distribution on an index."""
+    shipped = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split()
+    texts = {name: (ROOT / name).read_text(errors="replace") for name in shipped if (ROOT / name).is_file()}
+    wrong = [name for name, text in texts.items() if re.search(r"pip install[^\n]*['\" ]fiferail\b", text)]
+    assert wrong == []
+    assert [name for name, text in texts.items() if "fair" + "lead" in text.lower() and name != "CHANGELOG.md"] == []

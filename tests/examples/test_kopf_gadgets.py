@@ -9,8 +9,8 @@ from typing import Any
 import kopf.testing
 import pytest
 
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "kopf_gadgets"
 FOREIGN = {"type": "Foreign", "status": "True", "reason": "Other", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -22,7 +22,7 @@ def server(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     if request.param == "embedded":
         backend: Any = EmbeddedBackend()
     else:
-        backend = RealBackend(request.getfixturevalue("_fairlead_real_world"), request.getfixturevalue("tmp_path"))
+        backend = RealBackend(request.getfixturevalue("_fiferail_real_world"), request.getfixturevalue("tmp_path"))
     yield ApiServer(backend)
     backend.close()
 
@@ -59,15 +59,15 @@ def test_a_conflict_becomes_a_short_temporary_error() -> None:
     """kopf's own default for an exception is a minute; a conflict is worth another look at once."""
     import asyncio
 
-    import fairlead
+    import fiferail
 
-    @fairlead.kopf.requeue_conflicts(delay=0.5)
+    @fiferail.kopf.requeue_conflicts(delay=0.5)
     async def awaited(**_: Any) -> None:
-        raise fairlead.Conflict("something moved")
+        raise fiferail.Conflict("something moved")
 
-    @fairlead.kopf.requeue_conflicts
+    @fiferail.kopf.requeue_conflicts
     def called(**_: Any) -> None:
-        raise fairlead.Conflict("something moved")
+        raise fiferail.Conflict("something moved")
 
     with pytest.raises(kopf.TemporaryError, match="something moved") as caught:
         asyncio.run(awaited())
@@ -79,11 +79,11 @@ def test_a_conflict_becomes_a_short_temporary_error() -> None:
 
 def test_other_errors_stay_what_they_are() -> None:
     """Only conflicts are translated: the rest is for kopf, or for the caller, to judge."""
-    import fairlead
+    import fiferail
 
-    @fairlead.kopf.requeue_conflicts
+    @fiferail.kopf.requeue_conflicts
     def invalid(**_: Any) -> None:
-        raise fairlead.Invalid("no such field")
+        raise fiferail.Invalid("no such field")
 
-    with pytest.raises(fairlead.Invalid, match="no such field"):
+    with pytest.raises(fiferail.Invalid, match="no such field"):
         invalid()

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 import yaml
 
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 #: Two of them serve probes on the same port, so all run in one worker.

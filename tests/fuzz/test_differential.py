@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 import pytest
 
-from fairlead.testing.differential import canonical, cases, compare, known, servers
-from fairlead.testing.differential.conversations import Conversation, Step
-from fairlead.testing.differential.runner import Heard, Run, Server
-from fairlead.testing.differential.session import ONCE, Session
-from fairlead.testing.embedded import in_process
-from fairlead.wire import Answer, Request, Transport
+from fiferail.testing.differential import canonical, cases, compare, known, servers
+from fiferail.testing.differential.conversations import Conversation, Step
+from fiferail.testing.differential.runner import Heard, Run, Server
+from fiferail.testing.differential.session import ONCE, Session
+from fiferail.testing.embedded import in_process
+from fiferail.wire import Answer, Request, Transport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,8 +27,8 @@ CASES = sorted((Path(__file__).parent / "cases").glob("*.json"))
 @pytest.fixture(scope="module")
 def session(request: pytest.FixtureRequest) -> Iterator[Session]:
     """The embedded server against the real one."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     with servers.real() as right, servers.embedded() as left:
         yield Session(left, right, say=lambda text: None)
 
@@ -100,8 +100,8 @@ def test_seeds_reproduce() -> None:
     """The same seed gives the same kinds and conversations."""
     import random
 
-    from fairlead.testing.differential.conversations import conversation
-    from fairlead.testing.differential.schemas import definition
+    from fiferail.testing.differential.conversations import conversation
+    from fiferail.testing.differential.schemas import definition
 
     def made() -> bytes:
         rng = random.Random(42)
@@ -154,7 +154,7 @@ def test_order_of_causes_in_a_message_does_not_count() -> None:
     [
         ('Deployment.apps "a" is invalid: x: Invalid value: null: no', 'Deployment.apps "a" is invalid: x: Invalid value: {}: no', True),
         ('Deployment.apps "a" is invalid: x: Invalid value: null: no', 'Deployment.apps "a" is invalid: x: Invalid value: {}: yes', False),
-        ('K.fuzz.fairlead.dev "a" is invalid: x: Invalid value: null', 'K.fuzz.fairlead.dev "a" is invalid: x: Invalid value: {}', False),
+        ('K.fuzz.fiferail.dev "a" is invalid: x: Invalid value: null', 'K.fuzz.fiferail.dev "a" is invalid: x: Invalid value: {}', False),
     ],
     ids=["built-in kind", "another text", "custom resource"],
 )

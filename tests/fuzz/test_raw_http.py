@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.testing.differential import raw, servers
-from fairlead.testing.differential.runner import Server
-from fairlead.testing.embedded import over_http
-from fairlead.testing.transport import HttpTransport
+from fiferail.testing.differential import raw, servers
+from fiferail.testing.differential.runner import Server
+from fiferail.testing.embedded import over_http
+from fiferail.testing.transport import HttpTransport
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 pytestmark = pytest.mark.xdist_group("fuzz")
 REQUESTS = 400
-GROUP = "raw.fairlead.dev"
+GROUP = "raw.fiferail.dev"
 SCHEMA = {
     "type": "object",
     "properties": {
@@ -46,8 +46,8 @@ MAP = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a", "label
 @pytest.fixture(scope="module")
 def both(request: pytest.FixtureRequest) -> Iterator[tuple[Server, Server]]:
     """The embedded server over HTTP, and the real one."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     with servers.real() as real, over_http() as url:
         embedded = Server("embedded", HttpTransport(url))
         for server in (embedded, real):

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 
 import pytest
 
-from fairlead.apiserver.real import build
-from fairlead.apiserver.real.launch import RealServer
-from fairlead.errors import AlreadyExists, FairleadError
-from fairlead.testing.checking import Watchman
-from fairlead.testing.hazards.place import CRD, NEWER, OLDER, Place, embedded
-from fairlead.testing.transport import HttpTransport
+from fiferail.apiserver.real import build
+from fiferail.apiserver.real.launch import RealServer
+from fiferail.errors import AlreadyExists, FiferailError
+from fiferail.testing.checking import Watchman
+from fiferail.testing.hazards.place import CRD, NEWER, OLDER, Place, embedded
+from fiferail.testing.transport import HttpTransport
 
 
 @dataclass(frozen=True)
@@ -35,8 +35,8 @@ def watched() -> Watched:
 @pytest.fixture(scope="session")
 def real_server(request: pytest.FixtureRequest) -> Iterator[RealServer]:
     """One real server for everything here."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     binaries = build.ensure()
     with RealServer(binaries=binaries) as server:
         yield server
@@ -60,7 +60,7 @@ def _wait_until_served(place: Place) -> None:
             try:
                 place.maker.list(version, "Gadget", namespace="default")
                 break
-            except FairleadError:
+            except FiferailError:
                 if time.monotonic() > deadline:
                     raise
                 time.sleep(0.05)

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.testing.hazards.faultplaces import on_embedded, on_real
-from fairlead.testing.hazards.faultrun import Rates, Run, problems
+from fiferail.testing.hazards.faultplaces import on_embedded, on_real
+from fiferail.testing.hazards.faultrun import Rates, Run, problems
 
 
 @pytest.mark.parametrize("together", [False, True], ids=["each its own writer", "one writer for all"])

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.status.strategies import COMPARE, LOCKED, MERGE
-from fairlead.testing.hazards.scenarios import assign
-from fairlead.testing.hazards.ways import BlindApply, Compare, Fairlead, Way, set_condition
+from fiferail.status.strategies import COMPARE, LOCKED, MERGE
+from fiferail.testing.hazards.scenarios import assign
+from fiferail.testing.hazards.ways import BlindApply, Compare, Fiferail, Way, set_condition
 
 
 def _types(obj: Any) -> list[str]:
@@ -17,7 +17,7 @@ def _types(obj: Any) -> list[str]:
 
 def test_a_stale_snapshot_clobbers_conditions_with_merge(watched: Any) -> None:
     """MERGE replaces the list: a condition that was added since the read is gone, and the checker names it."""
-    way = Fairlead(MERGE)
+    way = Fiferail(MERGE)
     obj = watched.place.make("g")
     one, two = watched.place.actor("one"), watched.place.actor("two")
     mine, theirs = one.get("g"), two.get("g")
@@ -32,7 +32,7 @@ def test_a_stale_snapshot_clobbers_conditions_with_merge(watched: Any) -> None:
 @pytest.mark.parametrize("strategy", [COMPARE, LOCKED, MERGE], ids=lambda strategy: strategy.name)
 def test_assigning_the_value_that_was_read_sends_nothing(watched: Any, strategy: Any) -> None:
     """What is there already is no change, so a stale but equal value overwrites nobody."""
-    way = Fairlead(strategy)
+    way = Fiferail(strategy)
     one, two = watched.place.actor("one"), watched.place.actor("two")
     watched.place.make("g")
     way.write(one, one.get("g"), assign(phase="Pending"))
@@ -45,7 +45,7 @@ def test_assigning_the_value_that_was_read_sends_nothing(watched: Any, strategy:
 
 def test_a_stale_computed_value_wins_with_merge(watched: Any) -> None:
     """MERGE does not look: the second writer's value stays, though it was computed from what the first had replaced."""
-    way = Fairlead(MERGE)
+    way = Fiferail(MERGE)
     one, two = watched.place.actor("one"), watched.place.actor("two")
     watched.place.make("g")
     way.write(one, one.get("g"), assign(phase="Pending"))

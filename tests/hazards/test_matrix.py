@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.history.findings import DROPPED
-from fairlead.testing.hazards import page
-from fairlead.testing.hazards.matrix import LOOPS, LOST, run
-from fairlead.testing.hazards.place import Place
-from fairlead.testing.hazards.scenarios import HAZARDS, Hazard
-from fairlead.testing.hazards.ways import NAMES, WAYS
+from fiferail.history.findings import DROPPED
+from fiferail.testing.hazards import page
+from fiferail.testing.hazards.matrix import LOOPS, LOST, run
+from fiferail.testing.hazards.place import Place
+from fiferail.testing.hazards.scenarios import HAZARDS, Hazard
+from fiferail.testing.hazards.ways import NAMES, WAYS
 
 #: The columns: PUT, PUT with naive retry, PUT with conditions retried, MERGE, LOCKED, blind apply, APPLY, COMPARE.
 EXPECTED = """
@@ -82,4 +82,4 @@ def test_the_real_server_gives_the_same_verdict(hazard: Hazard, make: type, real
 def test_the_page_shows_what_the_cells_give() -> None:
     """docs/hazards.md is what a run of the matrix writes."""
     kept = Path(__file__).parents[2] / "docs" / "hazards.md"
-    assert kept.read_text(encoding="utf-8") == page.render(), "write it again: python -m fairlead.testing.hazards.page docs/hazards.md"
+    assert kept.read_text(encoding="utf-8") == page.render(), "write it again: python -m fiferail.testing.hazards.page docs/hazards.md"

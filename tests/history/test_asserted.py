@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.history import asserted as requests
-from fairlead.history.records import Commit, Identity
-from fairlead.objects.paths import render
-from fairlead.objects.tree import ABSENT
+from fiferail.history import asserted as requests
+from fiferail.history.records import Commit, Identity
+from fiferail.objects.paths import render
+from fiferail.objects.tree import ABSENT
 
 G = Identity("gadgets.example.io", "default", "g", "u")
 READY, PROBED = {"type": "Ready", "status": "True"}, {"type": "Probed", "status": "True"}

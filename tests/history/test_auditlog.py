@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from fairlead.apiserver.real import build
-from fairlead.apiserver.real.launch import RealServer
-from fairlead.cli import main
-from fairlead.history.auditlog import UNSEEN, records
-from fairlead.history.checker import Checker
-from fairlead.history.records import Commit
-from fairlead.history.words import explain
-from fairlead.testing.hazards.faultplaces import serve_crd
-from fairlead.testing.hazards.matrix import LOST, run
-from fairlead.testing.hazards.place import Place
-from fairlead.testing.hazards.scenarios import HAZARDS
-from fairlead.testing.hazards.ways import WAYS
-from fairlead.testing.transport import HttpTransport
+from fiferail.apiserver.real import build
+from fiferail.apiserver.real.launch import RealServer
+from fiferail.cli import main
+from fiferail.history.auditlog import UNSEEN, records
+from fiferail.history.checker import Checker
+from fiferail.history.records import Commit
+from fiferail.history.words import explain
+from fiferail.testing.hazards.faultplaces import serve_crd
+from fiferail.testing.hazards.matrix import LOST, run
+from fiferail.testing.hazards.place import Place
+from fiferail.testing.hazards.scenarios import HAZARDS
+from fiferail.testing.hazards.ways import WAYS
+from fiferail.testing.transport import HttpTransport
 
 
 class Log:
@@ -114,15 +114,15 @@ def test_the_command_reads_a_log(tmp_path: Path, capsys: pytest.CaptureFixture[s
     file = tmp_path / "audit.log"
     file.write_text("\n".join(log.lines))
     assert _code("check", str(file)) == 1
-    assert capsys.readouterr().out.splitlines()[-1] == "fairlead: 1 update lost in 3 writes by 3 clients"
+    assert capsys.readouterr().out.splitlines()[-1] == "fiferail: 1 update lost in 3 writes by 3 clients"
     file.write_text("\n".join(_started().lines))
     assert _code("check", str(file)) == 0
-    assert capsys.readouterr().out == "fairlead: nothing lost in 1 write by 1 client\n"
+    assert capsys.readouterr().out == "fiferail: nothing lost in 1 write by 1 client\n"
     file.write_text("")
     assert _code("check", str(file)) == 2
     assert "must have the level RequestResponse" in capsys.readouterr().err
     assert _code("check", str(tmp_path / "none")) == 2
-    assert capsys.readouterr().err == f"fairlead: cannot read {tmp_path / 'none'}: No such file or directory\n"
+    assert capsys.readouterr().err == f"fiferail: cannot read {tmp_path / 'none'}: No such file or directory\n"
 
 
 def _code(*arguments: str) -> int:
@@ -134,8 +134,8 @@ def _code(*arguments: str) -> int:
 @pytest.fixture(scope="module")
 def audited(request: pytest.FixtureRequest) -> Iterator[RealServer]:
     """A real server that writes everything into its audit log."""
-    if request.config.getoption("--fairlead-no-real"):
-        pytest.skip("needs a real kube-apiserver, and --fairlead-no-real was given")
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
     binaries = build.ensure()
     with RealServer(binaries=binaries, audit_log=True) as server:
         yield server

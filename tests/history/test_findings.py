@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from fairlead.history.checker import FIGHT, Checker
-from fairlead.history.checker import LOST as LOST_UPDATE
-from fairlead.history.memory import KEPT_VERSIONS
-from fairlead.history.records import Attempt, Commit, Identity, Observation, Record
-from fairlead.history.words import explain
-from fairlead.objects.paths import Path, parse
+from fiferail.history.checker import FIGHT, Checker
+from fiferail.history.checker import LOST as LOST_UPDATE
+from fiferail.history.memory import KEPT_VERSIONS
+from fiferail.history.records import Attempt, Commit, Identity, Observation, Record
+from fiferail.history.words import explain
+from fiferail.objects.paths import Path, parse
 
 G = Identity("gadgets.example.io", "default", "g", "uid-1")
 RECREATED = Identity("gadgets.example.io", "default", "g", "uid-2")

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.history.leaves import changed_objects
-from fairlead.history.places import Place
-from fairlead.objects.paths import render
-from fairlead.objects.tree import ABSENT
+from fiferail.history.leaves import changed_objects
+from fiferail.history.places import Place
+from fiferail.objects.paths import render
+from fiferail.objects.tree import ABSENT
 
 
 def entry(type_: str, **members: Any) -> dict[str, Any]:

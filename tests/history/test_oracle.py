@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.history.checker import DOUBLE, LOST, Checker, Finding
-from fairlead.history.records import Attempt, Commit, Identity, Observation, Record
-from fairlead.objects.paths import Key
+from fiferail.history.checker import DOUBLE, LOST, Checker, Finding
+from fiferail.history.records import Attempt, Commit, Identity, Observation, Record
+from fiferail.objects.paths import Key
 
 OBJECTS = [Identity("gadgets.example.io", "default", "g", "uid-g"), Identity("gadgets.example.io", "default", "h", "uid-h")]
 ACTORS = ["one", "two", "three"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead.history.places import Place, Places, last_written
-from fairlead.objects.paths import Value, parse
+from fiferail.history.places import Place, Places, last_written
+from fiferail.objects.paths import Value, parse
 
 
 def write(places: Places, path: str, actor: str, version: int, value: Any = "v") -> Place:

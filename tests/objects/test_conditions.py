@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.errors import Invalid
-from fairlead.objects import conditions
-from fairlead.objects.tree import Json, same
+from fiferail.errors import Invalid
+from fiferail.objects import conditions
+from fiferail.objects.tree import Json, same
 
 THEN, NOW = "2024-01-01T00:00:00Z", "2024-06-01T12:00:00Z"
 READY: Json = {

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.objects import fielderrors
-from fairlead.objects.fielderrors import FieldError
+from fiferail.objects import fielderrors
+from fiferail.objects.fielderrors import FieldError
 
 WORDED = {
     "spec.a: Required value": fielderrors.required("spec.a"),

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects.fieldset import EMPTY, FieldSet, join
-from fairlead.objects.paths import Key, Path, Step, Value, parse
+from fiferail.objects.fieldset import EMPTY, FieldSet, join
+from fiferail.objects.paths import Key, Path, Step, Value, parse
 
 steps: st.SearchStrategy[Step] = st.one_of(
     st.sampled_from(["a", "b", "status", "a.b/c"]),

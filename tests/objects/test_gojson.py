@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import Unsupported
-from fairlead.objects import gojson, gosyntax
-from fairlead.objects.tree import Json, same
+from fiferail.errors import Unsupported
+from fiferail.objects import gojson, gosyntax
+from fiferail.objects.tree import Json, same
 
 scalars = st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text()
 trees = st.recursive(scalars, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4), max_leaves=20)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from fairlead.objects import gotext
+from fiferail.objects import gotext
 
 
 @pytest.mark.parametrize(

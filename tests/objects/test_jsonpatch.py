@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import Unsupported
-from fairlead.objects import gojson, jsonpatch
-from fairlead.objects.tree import Json, same
+from fiferail.errors import Unsupported
+from fiferail.objects import gojson, jsonpatch
+from fiferail.objects.tree import Json, same
 
 APPLIED: dict[str, tuple[str, str, str]] = {
     "add a member": ('{"a":1}', '[{"op":"add","path":"/b","value":2}]', '{"a":1,"b":2}'),

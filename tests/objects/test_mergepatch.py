@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import Unsupported
-from fairlead.objects import mergepatch
-from fairlead.objects.tree import Json, same, thaw
+from fiferail.errors import Unsupported
+from fiferail.objects import mergepatch
+from fiferail.objects.tree import Json, same, thaw
 
 MERGED: dict[str, tuple[Json, Json, Json]] = {
     "a member is set": ({"a": 1}, {"b": 2}, {"a": 1, "b": 2}),

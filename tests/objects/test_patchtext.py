@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects import gojson, jsonpatch, mergepatch, patchtext
-from fairlead.objects.tree import Json, same
+from fiferail.objects import gojson, jsonpatch, mergepatch, patchtext
+from fiferail.objects.tree import Json, same
 
 JSON_PATCHED: dict[str, tuple[str, str, str]] = {
     "the document is sorted": ('{"b":1,"a":2}', "[]", '{"a":2,"b":1}'),

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects.paths import Key, Path, Value, fields_v1, from_fields_v1, parse, render, server_text
+from fiferail.objects.paths import Key, Path, Value, fields_v1, from_fields_v1, parse, render, server_text
 
 SPELLINGS: dict[str, tuple[str, Path, str]] = {
     "members": ("status.phase", ("status", "phase"), ".status.phase"),

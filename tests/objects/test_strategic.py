@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects import strategic
-from fairlead.objects.schema.model import Schema
-from fairlead.objects.tree import Json, same, thaw
+from fiferail.objects import strategic
+from fiferail.objects.schema.model import Schema
+from fiferail.objects.tree import Json, same, thaw
 
 ANY = Schema()
 STRINGS = Schema(type="object", additional=Schema(type="string"))

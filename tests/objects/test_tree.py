@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects import tree
-from fairlead.objects.tree import ABSENT, Json, Location
+from fiferail.objects import tree
+from fiferail.objects.tree import ABSENT, Json, Location
 
 scalars = st.none() | st.booleans() | st.integers(0, 2) | st.sampled_from([1.0, 0.0, 1.5]) | st.sampled_from(["", "a"])
 trees = st.recursive(

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def embedded() -> Iterator[ApiServer]:
 
 
 @pytest.fixture
-def real(_fairlead_real_world: Any, tmp_path: Any) -> Iterator[ApiServer]:
+def real(_fiferail_real_world: Any, tmp_path: Any) -> Iterator[ApiServer]:
     """The real one, behind a proxy that can lose answers; cleaned up afterwards."""
-    backend = RealBackend(_fairlead_real_world, tmp_path)
+    backend = RealBackend(_fiferail_real_world, tmp_path)
     yield ApiServer(backend)
     backend.close()
 

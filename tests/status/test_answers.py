@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.status.answers import FAILED_TEST, Lost, Meaning, error, meaning
-from fairlead.wire import Answer
+from fiferail.status.answers import FAILED_TEST, Lost, Meaning, error, meaning
+from fiferail.wire import Answer
 
 
 def answer(code: int, message: str = "", causes: list[dict[str, str]] | None = None, reason: str = "", **headers: str) -> Answer:

@@ -8,10 +8,10 @@ from typing import Any
 import msgspec
 import pytest
 
-import fairlead
-from fairlead.status.answers import FAILED_TEST, Meaning, error, meaning
-from fairlead.testing.server import ApiServer
-from fairlead.wire import JSON_PATCH, MERGE_PATCH, Answer, Request
+import fiferail
+from fiferail.status.answers import FAILED_TEST, Meaning, error, meaning
+from fiferail.testing.server import ApiServer
+from fiferail.wire import JSON_PATCH, MERGE_PATCH, Answer, Request
 
 _names = itertools.count()
 CONDITION = {
@@ -55,7 +55,7 @@ class Wire:
         server.apply(CRD)
         self.obj = self.made(f"w{next(_names)}")
         self.waited: list[float] = []
-        self.writer: Any = fairlead.StatusWriter(server.client, field_manager="me", sleep=self.waited.append)
+        self.writer: Any = fiferail.StatusWriter(server.client, field_manager="me", sleep=self.waited.append)
 
     def made(self, name: str) -> Any:
         """A fresh object with a status."""
@@ -150,7 +150,7 @@ def test_two_writers_of_one_new_condition(wire: Wire) -> None:
     entry = {"type": "Ready", "status": "False", "reason": "Other", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     wire.other(wire.obj, conditions=[entry])
     absent = r"status\.conditions\[Ready\]  was absent"
-    with pytest.raises(fairlead.Conflict, match=absent) as caught, wire.writer.session(wire.obj) as status:
+    with pytest.raises(fiferail.Conflict, match=absent) as caught, wire.writer.session(wire.obj) as status:
         status.conditions.set("Ready", True, reason="Mine")
     assert caught.value.changes[0].written_by == "other"
     outcome = wire.writer.mutate(wire.obj, lambda status: status.conditions.set("Ready", True, reason="Mine"))
@@ -160,7 +160,7 @@ def test_two_writers_of_one_new_condition(wire: Wire) -> None:
 def test_a_schema_error_is_invalid_with_the_servers_causes(wire: Wire) -> None:
     """Never taken for a conflict: one request, no retry."""
     before = len(wire.server.requests)
-    with pytest.raises(fairlead.Invalid) as caught:
+    with pytest.raises(fiferail.Invalid) as caught:
         wire.writer.mutate(wire.obj, lambda status: status.update(phase=3))
     assert [(cause.reason, cause.field) for cause in caught.value.causes] == [("FieldValueTypeInvalid", "status.phase")]
     assert [seen.method for seen in wire.server.requests[before:]].count("PATCH") == 1
@@ -168,7 +168,7 @@ def test_a_schema_error_is_invalid_with_the_servers_causes(wire: Wire) -> None:
 
 def test_more_operations_than_the_server_takes(wire: Wire) -> None:
     """413 with the server's own words; nothing is written."""
-    with pytest.raises(fairlead.Invalid) as caught:
+    with pytest.raises(fiferail.Invalid) as caught:
         wire.writer.mutate(wire.obj, lambda status: status.update({f"k{i}": i for i in range(5001)}))
     said = "Request entity too large: The allowed maximum operations in a JSON patch is 10000, got 10003"
     assert (caught.value.code, str(caught.value)) == (413, said)
@@ -178,7 +178,7 @@ def test_more_operations_than_the_server_takes(wire: Wire) -> None:
 @pytest.mark.parametrize(("size", "codes"), [pytest.param(1_700_000, (500,), id="object"), pytest.param(3_500_000, (413,), id="body")])
 def test_an_object_that_is_too_large_is_invalid_at_once(wire: Wire, size: int, codes: tuple[int, ...]) -> None:
     """The server says 500 for what its store cannot take: trying again would not help."""
-    with pytest.raises(fairlead.Invalid) as caught:
+    with pytest.raises(fiferail.Invalid) as caught:
         wire.writer.mutate(wire.obj, lambda status: status.update(big="x" * size))
     assert caught.value.code in codes
     assert "too large" in str(caught.value) or "larger than max" in str(caught.value)
@@ -225,7 +225,7 @@ def test_trouble_on_the_way(wire: Wire, fault: dict[str, Any], kind: str, reques
 def test_the_rest_is_passed_on(wire: Wire, code: int) -> None:
     """ApiError with the server's code, at once."""
     wire.server.faults.next(verb="patch", kind="wires", answer=code)
-    with pytest.raises(fairlead.ApiError) as caught:
+    with pytest.raises(fiferail.ApiError) as caught:
         wire.writer.mutate(wire.obj, run)
     assert caught.value.code == code
     assert wire.waited == []

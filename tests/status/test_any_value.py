@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-import fairlead
-from fairlead.testing.server import ApiServer
+import fiferail
+from fiferail.testing.server import ApiServer
 
 _names = itertools.count()
 FREE = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
@@ -62,8 +62,8 @@ def live(server: ApiServer, obj: Any) -> Any:
 def test_any_value_is_written_read_and_written_over(server: ApiServer, first: Any, second: Any, name: str) -> None:
     """Each write is one request: the tests in it hold, in the bytes that the server compares."""
     obj = bag(server)
-    one = fairlead.StatusWriter(server.client, field_manager="one")
-    two = fairlead.StatusWriter(server.client, field_manager="two")
+    one = fiferail.StatusWriter(server.client, field_manager="one")
+    two = fiferail.StatusWriter(server.client, field_manager="two")
 
     outcome = one.mutate(obj, lambda status: status.update({name: first, "beside": 1}))
     assert (str(outcome.kind), outcome.requests) == ("applied", 1)

@@ -7,11 +7,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.objects.tree import Json
-from fairlead.status.shapes import Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.strategies import compare
-from fairlead.status.view import Status
+from fiferail.objects.tree import Json
+from fiferail.status.shapes import Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.strategies import compare
+from fiferail.status.view import Status
 
 NOW = "2026-01-02T03:04:05Z"
 A = {"type": "A", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}

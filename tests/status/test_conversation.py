@@ -7,13 +7,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.errors import ApiError, Change, Conflict, FairleadError, Invalid, NotOwner, Unavailable
-from fairlead.status.answers import FAILED_TEST
-from fairlead.status.claims import Claims
-from fairlead.status.conversation import TABLE, Budget
-from fairlead.status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.errors import ApiError, Change, Conflict, FiferailError, Invalid, NotOwner, Unavailable
+from fiferail.status.answers import FAILED_TEST
+from fiferail.status.claims import Claims
+from fiferail.status.conversation import TABLE, Budget
+from fiferail.status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 OBJECT: dict[str, Any] = {
     "apiVersion": "example.io/v1",
@@ -131,7 +131,7 @@ def test_a_session_raises_when_what_it_read_has_changed() -> None:
     assert str(caught.value) == (
         "Gadget default/g changed while this write was being decided\n"
         '  status.phase  was "Pending", is now "Failed" (written by reporter), this write wanted "Running"\n'
-        "Read the object again and decide again; fairlead did not write anything."
+        "Read the object again and decide again; fiferail did not write anything."
     )
     assert caught.value.changes == (Change("status.phase", "Pending", "Failed", "Running", "reporter"),)
 
@@ -466,14 +466,14 @@ def test_a_conflict_of_an_edit_goes_to_the_caller(strategy: Strategy, refusal: A
 def test_an_edit_that_touches_status_says_that_status_is_not_written_there() -> None:
     """The server would ignore it silently."""
     script = Script()
-    with pytest.raises(FairleadError, match=r"this edit changes status.phase, but status is not written on the main resource"):
+    with pytest.raises(FiferailError, match=r"this edit changes status.phase, but status is not written on the main resource"):
         script.writer().edit(OBJECT, lambda obj: obj["status"].update(phase="x"))
     assert script.asked == []
 
 
 def test_an_edit_is_never_unguarded() -> None:
     """MERGE is refused by name."""
-    with pytest.raises(FairleadError, match="expected COMPARE or LOCKED for an edit, got MERGE"):
+    with pytest.raises(FiferailError, match="expected COMPARE or LOCKED for an edit, got MERGE"):
         Script().writer().edit(OBJECT, lambda obj: None, strategy=MERGE)
 
 
@@ -497,7 +497,7 @@ def test_an_edit_is_never_unguarded() -> None:
 def test_an_object_that_cannot_be_written_is_refused_before_any_write(obj: Any, text: str) -> None:
     """A clear error, and nothing but discovery was asked."""
     script = Script()
-    with pytest.raises(FairleadError) as caught:
+    with pytest.raises(FiferailError) as caught:
         script.writer().mutate(obj, set_phase)
     assert text in str(caught.value)
     assert script.asked == []

@@ -8,16 +8,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.errors import Conflict, FairleadError
-from fairlead.status.answers import FAILED_TEST
-from fairlead.status.conversation import Budget
-from fairlead.status.hooks import Hook
-from fairlead.status.shapes import ANY, Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.strategies import compare
-from fairlead.status.view import Status, plain
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.errors import Conflict, FiferailError
+from fiferail.status.answers import FAILED_TEST
+from fiferail.status.conversation import Budget
+from fiferail.status.hooks import Hook
+from fiferail.status.shapes import ANY, Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.strategies import compare
+from fiferail.status.view import Status, plain
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 NOW = "2026-01-02T03:04:05Z"
 A = {"type": "A", "status": "True", "reason": "R", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -136,8 +136,8 @@ def test_looking_for_a_part_of_an_entry_that_is_then_appended_tests_no_more_than
 
 def test_lists_below_maps_and_outside_status_are_found_in_the_schema() -> None:
     """They count, because a duplicate in them turns the server's check off."""
-    from fairlead.status.schemas import shapes_of
-    from fairlead.status.targets import target_of
+    from fiferail.status.schemas import shapes_of
+    from fiferail.status.targets import target_of
 
     found = shapes_of(openapi(groups={"type": "object", "additionalProperties": {"properties": {"items": LIST}}}), target_of(OBJECT))
     assert found.keyed == {("status", "groups", ANY, "items"): ("type",)}
@@ -145,7 +145,7 @@ def test_lists_below_maps_and_outside_status_are_found_in_the_schema() -> None:
 
 def test_a_duplicate_in_a_nested_list_that_was_appended_to_is_a_refusal() -> None:
     """The server spells the place with the index of each entry on the way."""
-    from fairlead.status.answers import Meaning, meaning
+    from fiferail.status.answers import Meaning, meaning
 
     cause = {"reason": "FieldValueDuplicate", "field": "status.groups[2].items[1]", "message": "Duplicate value"}
     answer = Answer(422, msgspec.json.encode({"message": "x", "details": {"causes": [cause]}}))
@@ -333,7 +333,7 @@ def test_create_once_is_told_to_hooks() -> None:
 
 def test_create_once_without_a_status_subresource_says_so() -> None:
     """404 on status although the object is there: trying again would not help."""
-    with pytest.raises(FairleadError, match="is there, but its kind has no status subresource"):
+    with pytest.raises(FiferailError, match="is there, but its kind has no status subresource"):
         World((404, {}), live("7")).writer().create_once(OBJECT, "plan", lambda _: 1)
 
 

@@ -1,4 +1,4 @@
-"""What an operator pays for importing fairlead: next to nothing, and only what it uses."""
+"""What an operator pays for importing fiferail: next to nothing, and only what it uses."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ def loaded(code: str) -> set[str]:
     return set(done.stdout.split())
 
 
-def test_importing_fairlead_loads_nothing_but_its_front_door() -> None:
+def test_importing_fiferail_loads_nothing_but_its_front_door() -> None:
     """The rooms come with the first name that is used."""
-    assert loaded("import fairlead") == {"fairlead", "fairlead._version"}
+    assert loaded("import fiferail") == {"fiferail", "fiferail._version"}
 
 
-@pytest.mark.parametrize("code", ["fairlead.StatusWriter", "fairlead.AsyncStatusWriter", "fairlead.Conflict", "fairlead.COMPARE"])
+@pytest.mark.parametrize("code", ["fiferail.StatusWriter", "fiferail.AsyncStatusWriter", "fiferail.Conflict", "fiferail.COMPARE"])
 def test_the_writer_loads_no_client_and_nothing_heavy(code: str) -> None:
     """Neither asyncio nor a Kubernetes client, nor anything that takes longer to import than the writer itself."""
-    found = loaded(f"import fairlead; {code}")
+    found = loaded(f"import fiferail; {code}")
     assert {name.partition(".")[0] if name not in HEAVY else name for name in found} & HEAVY == set()
     assert {name.split(".")[1] for name in found if name.count(".") > 1} <= {"objects", "status", "clients"}
 
 
-def test_a_name_that_fairlead_does_not_have_is_named() -> None:
+def test_a_name_that_fiferail_does_not_have_is_named() -> None:
     """As any module says it."""
-    import fairlead
+    import fiferail
 
-    with pytest.raises(AttributeError, match="module 'fairlead' has no attribute 'Nonsense'"):
-        fairlead.Nonsense
+    with pytest.raises(AttributeError, match="module 'fiferail' has no attribute 'Nonsense'"):
+        fiferail.Nonsense

@@ -7,13 +7,13 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects import jsonpatch
-from fairlead.objects.tree import same
-from fairlead.status.intents import applied
-from fairlead.status.shapes import Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.strategies import compare
-from fairlead.status.view import Status
+from fiferail.objects import jsonpatch
+from fiferail.objects.tree import same
+from fiferail.status.intents import applied
+from fiferail.status.shapes import Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.strategies import compare
+from fiferail.status.view import Status
 
 from .steps import TYPES, edited, edits
 

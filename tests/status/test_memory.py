@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.status.memory import Memory
+from fiferail.status.memory import Memory
 
 
 def gadget(uid: str, version: str, phase: str = "") -> dict[str, Any]:

@@ -7,10 +7,10 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.status.answers import FAILED_TEST
-from fairlead.status.pacing import Pace, Tempo
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.status.answers import FAILED_TEST
+from fiferail.status.pacing import Pace, Tempo
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 REFUSED = {"message": FAILED_TEST, "details": {}}
 RESOURCES = [{"name": "gadgets", "kind": "Gadget", "namespaced": True}, {"name": "gadgets/status", "kind": "Gadget", "namespaced": True}]

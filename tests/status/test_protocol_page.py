@@ -11,10 +11,10 @@ from typing import Any
 
 import msgspec
 
-from fairlead.errors import FairleadError
-from fairlead.status.conversation import TABLE, Budget
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.errors import FiferailError
+from fiferail.status.conversation import TABLE, Budget
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 ROOT = Path(__file__).parents[2]
 GADGET: Any = {
@@ -83,7 +83,7 @@ def _walk(seed: int) -> list[str]:
         with writer.session(GADGET) as status:
             if status["count"] == 1:
                 status["phase"] = "Running"
-    except FairleadError:
+    except FiferailError:
         return [*server.states, "FAIL"]
     return [*server.states, "DONE"]
 

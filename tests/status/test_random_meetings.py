@@ -8,14 +8,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fairlead.errors import Conflict
-from fairlead.objects.paths import find
-from fairlead.status.effects import Join, Send
-from fairlead.status.intents import Intent, Raise, derive, holds, is_number
-from fairlead.status.outcome import Outcome
-from fairlead.status.sharing import Lanes
-from fairlead.status.writer import Session, StatusWriter
-from fairlead.testing.server import ApiServer
+from fiferail.errors import Conflict
+from fiferail.objects.paths import find
+from fiferail.status.effects import Join, Send
+from fiferail.status.intents import Intent, Raise, derive, holds, is_number
+from fiferail.status.outcome import Outcome
+from fiferail.status.sharing import Lanes
+from fiferail.status.writer import Session, StatusWriter
+from fiferail.testing.server import ApiServer
 
 from .steps import TYPES, edited, edits
 

@@ -10,16 +10,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.clients.kubeconfig import connect_async
-from fairlead.errors import Conflict, Invalid, Unavailable
-from fairlead.status.answers import Lost
-from fairlead.status.conversation import Budget
-from fairlead.status.effects import Conversation, Join, Send, Wait
-from fairlead.status.outcome import Kind, Outcome
-from fairlead.status.sharing import Lanes
-from fairlead.status.writer import AsyncStatusWriter, Session, StatusWriter
-from fairlead.testing.server import ApiServer
-from fairlead.wire import Answer, Request
+from fiferail.clients.kubeconfig import connect_async
+from fiferail.errors import Conflict, Invalid, Unavailable
+from fiferail.status.answers import Lost
+from fiferail.status.conversation import Budget
+from fiferail.status.effects import Conversation, Join, Send, Wait
+from fiferail.status.outcome import Kind, Outcome
+from fiferail.status.sharing import Lanes
+from fiferail.status.writer import AsyncStatusWriter, Session, StatusWriter
+from fiferail.testing.server import ApiServer
+from fiferail.wire import Answer, Request
 
 TEXT = {"type": "string"}
 CONDITION = {

@@ -11,13 +11,13 @@ import msgspec
 import pydantic
 import pytest
 
-from fairlead.errors import FairleadError, Invalid
-from fairlead.objects.paths import Path, parse, render
-from fairlead.status.shapes import Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.view import Status
-from fairlead.status.writer import StatusWriter
-from fairlead.wire import Answer, Request
+from fiferail.errors import FiferailError, Invalid
+from fiferail.objects.paths import Path, parse, render
+from fiferail.status.shapes import Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.view import Status
+from fiferail.status.writer import StatusWriter
+from fiferail.wire import Answer, Request
 
 NOW = "2026-01-02T03:04:05Z"
 READY = {"type": "Ready", "status": "True", "reason": "Up", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
@@ -241,7 +241,7 @@ def test_nothing_touches_the_client_before_the_flush() -> None:
     """Opening, reading and staging of every sort go by without it; the flush is the first to ask."""
     writer = StatusWriter(Untouchable(), field_manager="mine", claims={"Gadget.example.io": ["status.phase"]}, sleep=lambda seconds: None)
     obj = {**OBJECT, "metadata": {**OBJECT["metadata"], "namespace": "default"}}  # type: ignore[dict-item]
-    with pytest.raises(FairleadError, match="could not be asked") as caught, writer.session(obj, guard=["status.count"]) as status:
+    with pytest.raises(FiferailError, match="could not be asked") as caught, writer.session(obj, guard=["status.count"]) as status:
         status["phase"] = "Running"
         status["network"]["ports"].append(8080)
         status.entry("parts", name="a")["up"] = True

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from fairlead import StatusWriter
-from fairlead.objects.paths import render
-from fairlead.status.shapes import Shapes
-from fairlead.status.stage import Stage
-from fairlead.status.view import Status
-from fairlead.testing.server import ApiServer
+from fiferail import StatusWriter
+from fiferail.objects.paths import render
+from fiferail.status.shapes import Shapes
+from fiferail.status.stage import Stage
+from fiferail.status.view import Status
+from fiferail.testing.server import ApiServer
 
 KEYED = Shapes(keyed={("status", "users"): ("name",), ("status", "deep", "users"): ("name",)})
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-import fairlead
-from fairlead.testing.pooled import RealBackend
-from fairlead.testing.server import ApiServer, EmbeddedBackend
+import fiferail
+from fiferail.testing.pooled import RealBackend
+from fiferail.testing.server import ApiServer, EmbeddedBackend
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -28,9 +28,9 @@ SCHEMA = {
 CRD: dict[str, Any] = {
     "apiVersion": "apiextensions.k8s.io/v1",
     "kind": "CustomResourceDefinition",
-    "metadata": {"name": "gadgets.fixture.fairlead.dev"},
+    "metadata": {"name": "gadgets.fixture.fiferail.dev"},
     "spec": {
-        "group": "fixture.fairlead.dev",
+        "group": "fixture.fiferail.dev",
         "scope": "Namespaced",
         "names": {"plural": "gadgets", "singular": "gadget", "kind": "Gadget", "listKind": "GadgetList"},
         "versions": [
@@ -38,7 +38,7 @@ CRD: dict[str, Any] = {
         ],
     },
 }
-VERSION = "fixture.fairlead.dev/v1"
+VERSION = "fixture.fiferail.dev/v1"
 GADGET = {"apiVersion": VERSION, "kind": "Gadget", "metadata": {"name": "g"}, "spec": {"size": 1}}
 
 
@@ -46,7 +46,7 @@ GADGET = {"apiVersion": VERSION, "kind": "Gadget", "metadata": {"name": "g"}, "s
 def apiserver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiServer]:
     """The plugin's fixture on each server in turn."""
     backend: Any = (
-        EmbeddedBackend() if request.param == "embedded" else RealBackend(request.getfixturevalue("_fairlead_real_world"), tmp_path)
+        EmbeddedBackend() if request.param == "embedded" else RealBackend(request.getfixturevalue("_fiferail_real_world"), tmp_path)
     )
     yield ApiServer(backend)
     backend.close()
@@ -70,7 +70,7 @@ def test_next_test_sees_nothing(apiserver: ApiServer, turn: int) -> None:
     namespaces = {obj["metadata"]["name"] for obj in apiserver.list("v1", "Namespace")}
     assert "mine" not in namespaces
     apiserver.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "mine"}})
-    apiserver.apply({**GADGET, "metadata": {"name": "held", "namespace": "mine", "finalizers": ["fairlead.dev/x"]}})
+    apiserver.apply({**GADGET, "metadata": {"name": "held", "namespace": "mine", "finalizers": ["fiferail.dev/x"]}})
     apiserver.client.create({**GADGET, "metadata": {"name": f"g{turn}", "namespace": "default"}})
 
 
@@ -92,7 +92,7 @@ def test_faults_answer_instead(apiserver: ApiServer, code: int) -> None:
     """faults.next gives the next matching request that code, once, and nothing is written."""
     apiserver.apply(CRD, GADGET)
     apiserver.faults.next(verb="patch", kind="Gadget", answer=code)
-    with pytest.raises(fairlead.FairleadError) as caught:
+    with pytest.raises(fiferail.FiferailError) as caught:
         apiserver.client.patch({**GADGET, "metadata": {"name": "g", "namespace": "default"}}, {"spec": {"size": 2}})
     assert getattr(caught.value, "code", 409) == code
     assert apiserver.get(VERSION, "Gadget", "g")["spec"] == {"size": 1}
@@ -114,7 +114,7 @@ def test_requests_are_counted(apiserver: ApiServer) -> None:
     apiserver.apply(CRD, GADGET)
     apiserver.get(VERSION, "Gadget", "g")
     last = apiserver.requests[-1]
-    path = "/apis/fixture.fairlead.dev/v1/namespaces/default/gadgets/g"
+    path = "/apis/fixture.fiferail.dev/v1/namespaces/default/gadgets/g"
     assert (last.method, last.path, last.verb, last.code, last.agent) == ("GET", path, "get", 200, "test")
 
 
@@ -123,7 +123,7 @@ def test_wait_for_a_change(apiserver: ApiServer) -> None:
     apiserver.apply(CRD, GADGET)
     ready = {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}
     named = {**GADGET, "metadata": {"name": "g", "namespace": "default"}}
-    writer = threading.Thread(target=lambda: fairlead.Client(apiserver.client).patch(named, ready, subresource="status"))
+    writer = threading.Thread(target=lambda: fiferail.Client(apiserver.client).patch(named, ready, subresource="status"))
     writer.start()
     assert apiserver.wait_for(VERSION, "Gadget", "g", "Ready")["status"] == ready["status"]
     writer.join()
@@ -136,7 +136,7 @@ def test_wait_for_creation_and_end(apiserver: ApiServer) -> None:
     maker.start()
     found = apiserver.wait_for(VERSION, "Gadget", "g", lambda obj: obj["spec"]["size"] == 1)
     maker.join()
-    ender = threading.Thread(target=lambda: fairlead.Client(apiserver.client).delete(found))
+    ender = threading.Thread(target=lambda: fiferail.Client(apiserver.client).delete(found))
     ender.start()
     apiserver.wait_for(VERSION, "Gadget", "g", gone=True)
     ender.join()
@@ -151,11 +151,11 @@ def test_wait_in_vain(apiserver: ApiServer) -> None:
 
 def test_kubeconfig(apiserver: ApiServer) -> None:
     """The kubeconfig connects another client."""
-    with fairlead.connect(apiserver.kubeconfig) as client:
+    with fiferail.connect(apiserver.kubeconfig) as client:
         assert client.get("v1", "Namespace", "default")["kind"] == "Namespace"
 
 
 def test_bad_thing_to_apply(apiserver: ApiServer) -> None:
     """Something that is no object is refused with what it was."""
-    with pytest.raises(fairlead.FairleadError, match="expected an object, a file or a directory, got 7"):
+    with pytest.raises(fiferail.FiferailError, match="expected an object, a file or a directory, got 7"):
         apiserver.apply(7)

@@ -28,8 +28,8 @@ def test_embedded_is_the_default(pytester: pytest.Pytester) -> None:
 
 
 def test_no_real_skips(pytester: pytest.Pytester) -> None:
-    """`--fairlead-no-real` skips what needs the real server, and says so."""
+    """`--fiferail-no-real` skips what needs the real server, and says so."""
     pytester.makepyfile(BODY)
-    result = pytester.runpytest_subprocess("-q", "-rs", "--fairlead-server=real", "--fairlead-no-real")
+    result = pytester.runpytest_subprocess("-q", "-rs", "--fiferail-server=real", "--fiferail-no-real")
     result.assert_outcomes(skipped=2)
-    result.stdout.fnmatch_lines(["*needs a real kube-apiserver, and --fairlead-no-real was given*"])
+    result.stdout.fnmatch_lines(["*needs a real kube-apiserver, and --fiferail-no-real was given*"])

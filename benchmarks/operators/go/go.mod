@@ -1,4 +1,4 @@
-module fairlead.invalid/benchmark
+module fiferail.invalid/benchmark
 
 go 1.26.0
 

@@ -25,9 +25,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
-from fairlead.audit.golang import frontend, purpose, wrapper, writers
+from fiferail.audit import audit
+from fiferail.audit.config import Config
+from fiferail.audit.golang import frontend, purpose, wrapper, writers
 
 HERE = Path(__file__).parent
 ASPECTS = ("verb", "target", "kind", "ownership")

@@ -20,8 +20,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from fairlead.audit import audit
-from fairlead.audit.config import Config
+from fiferail.audit import audit
+from fiferail.audit.config import Config
 
 HERE = Path(__file__).parent
 
@@ -49,7 +49,7 @@ def projects() -> dict[str, dict[str, Any]]:
 
 def download(package: str, version: str) -> str:
     """The directory of an unpacked wheel, downloaded when it is not there yet; empty when it cannot be had."""
-    base = os.environ.get("FAIRLEAD_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "fairlead")
+    base = os.environ.get("FIFERAIL_CACHE") or os.path.join(os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache"), "fiferail")
     target = Path(base) / "corpus" / f"{package}-{version}"
     source = target / "source"
     if source.is_dir():

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.objects.apply.managed import NOBODY
-from fairlead.objects.apply.operations import applied, updated
-from fairlead.objects.schema.parse import parse_schema
-from fairlead.objects.tree import ABSENT
+from fiferail.objects.apply.managed import NOBODY
+from fiferail.objects.apply.operations import applied, updated
+from fiferail.objects.schema.parse import parse_schema
+from fiferail.objects.tree import ABSENT
 
 TEXT = {"type": "string"}
 SCHEMA = parse_schema(

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from fairlead.objects import mergepatch
-from fairlead.objects.apply.managed import NOBODY, Managed
-from fairlead.objects.apply.operations import ApplyConflict, ApplyFailed, applied, updated
-from fairlead.objects.fieldset import FieldSet
-from fairlead.objects.paths import server_text
-from fairlead.objects.schema.default import default
-from fairlead.objects.schema.parse import parse_schema
-from fairlead.objects.tree import ABSENT
+from fiferail.objects import mergepatch
+from fiferail.objects.apply.managed import NOBODY, Managed
+from fiferail.objects.apply.operations import ApplyConflict, ApplyFailed, applied, updated
+from fiferail.objects.fieldset import FieldSet
+from fiferail.objects.paths import server_text
+from fiferail.objects.schema.default import default
+from fiferail.objects.schema.parse import parse_schema
+from fiferail.objects.tree import ABSENT
 
 KEYED = {
     "type": "array",

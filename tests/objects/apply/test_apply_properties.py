@@ -7,18 +7,18 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from fairlead.objects.apply.collect import collect
-from fairlead.objects.apply.compare import compare
-from fairlead.objects.apply.conform import conform
-from fairlead.objects.apply.managed import NOBODY, Managed
-from fairlead.objects.apply.merge import merge
-from fairlead.objects.apply.operations import ApplyConflict, applied, updated
-from fairlead.objects.apply.remove import remove
-from fairlead.objects.apply.types import root_type
-from fairlead.objects.apply.values import equal
-from fairlead.objects.paths import find
-from fairlead.objects.schema.parse import parse_schema
-from fairlead.objects.tree import ABSENT, thaw
+from fiferail.objects.apply.collect import collect
+from fiferail.objects.apply.compare import compare
+from fiferail.objects.apply.conform import conform
+from fiferail.objects.apply.managed import NOBODY, Managed
+from fiferail.objects.apply.merge import merge
+from fiferail.objects.apply.operations import ApplyConflict, applied, updated
+from fiferail.objects.apply.remove import remove
+from fiferail.objects.apply.types import root_type
+from fiferail.objects.apply.values import equal
+from fiferail.objects.paths import find
+from fiferail.objects.schema.parse import parse_schema
+from fiferail.objects.tree import ABSENT, thaw
 
 STRING = {"type": "string"}
 SCHEMA = parse_schema(

@@ -7,14 +7,14 @@ from typing import Any
 
 import pytest
 
-from fairlead.objects.apply import lastapplied, scale
-from fairlead.objects.apply.managed import NOBODY, Managed, requested, without_new_times
-from fairlead.objects.apply.naming import default_manager, manager_errors
-from fairlead.objects.apply.operations import ApplyConflict, ApplyFailed, Version, applied, refused_patch, updated
-from fairlead.objects.fieldset import FieldSet
-from fairlead.objects.paths import parse, server_text
-from fairlead.objects.schema.parse import parse_schema
-from fairlead.objects.tree import ABSENT
+from fiferail.objects.apply import lastapplied, scale
+from fiferail.objects.apply.managed import NOBODY, Managed, requested, without_new_times
+from fiferail.objects.apply.naming import default_manager, manager_errors
+from fiferail.objects.apply.operations import ApplyConflict, ApplyFailed, Version, applied, refused_patch, updated
+from fiferail.objects.fieldset import FieldSet
+from fiferail.objects.paths import parse, server_text
+from fiferail.objects.schema.parse import parse_schema
+from fiferail.objects.tree import ABSENT
 
 STRING = {"type": "string"}
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import Unsupported
-from fairlead.objects.schema import crd
+from fiferail.errors import Unsupported
+from fiferail.objects.schema import crd
 
 CASES = json.loads((Path(__file__).parent / "vectors" / "crds.json").read_text())
 

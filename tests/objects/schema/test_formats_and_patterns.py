@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import Unsupported
-from fairlead.objects.schema import formats, patterns
+from fiferail.errors import Unsupported
+from fiferail.objects.schema import formats, patterns
 
 VECTORS = json.loads((Path(__file__).parent / "vectors" / "formats.json").read_text())
 

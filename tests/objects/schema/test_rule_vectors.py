@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from fairlead.errors import Unsupported
-from fairlead.objects.schema import cel, coerce, crd, default, parse, validate
-from fairlead.objects.tree import ABSENT
+from fiferail.errors import Unsupported
+from fiferail.objects.schema import cel, coerce, crd, default, parse, validate
+from fiferail.objects.tree import ABSENT
 
 VECTORS = Path(__file__).parent / "vectors"
 RULES = json.loads((VECTORS / "rules.json").read_text())

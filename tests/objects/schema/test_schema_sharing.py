@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from fairlead.objects.schema import coerce, default, listtypes, parse, prune, validate
-from fairlead.objects.tree import replaced, thaw
+from fiferail.objects.schema import coerce, default, listtypes, parse, prune, validate
+from fiferail.objects.tree import replaced, thaw
 
 SCHEMA = parse.parse_schema(
     {

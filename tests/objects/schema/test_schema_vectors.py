@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from fairlead.objects.schema import coerce, default, listtypes, parse, validate
+from fiferail.objects.schema import coerce, default, listtypes, parse, validate
 
 if TYPE_CHECKING:
-    from fairlead.objects.schema.model import Schema
+    from fiferail.objects.schema.model import Schema
 
 VECTORS = Path(__file__).parent / "vectors"
 

@@ -1,0 +1,20 @@
+"""Everything, for programs: `{"sites": [...], "findings": [...], "summary": {...}}`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from fiferail.audit.judge import summary
+
+if TYPE_CHECKING:
+    from fiferail.audit.model import Report
+
+
+def render(report: Report) -> str:
+    content = {
+        "sites": [site.to_json() for site in report.facts.sites],
+        "findings": [{**finding.to_json(), "baselined": finding.baselined} for finding in report.findings],
+        "summary": summary(report),
+    }
+    return json.dumps(content, indent=2) + "\n"

@@ -1,0 +1,58 @@
+"""The pytest plugin: the fixture `apiserver` and the options that choose its server.
+
+Loaded by pytest through the entry point of the package, in every test session of every user: importing it must stay cheap and
+must never fail, so whatever is heavy is imported when the fixture is first asked for.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from fiferail.testing.server import ApiServer
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds `--fiferail-server` and `--fiferail-no-real`."""
+    group = parser.getgroup("fiferail")
+    group.addoption(
+        "--fiferail-server",
+        choices=("embedded", "real"),
+        default="embedded",
+        help="the API server behind the fixture `apiserver`: the one inside this process, or a real kube-apiserver and etcd",
+    )
+    group.addoption("--fiferail-no-real", action="store_true", help="skip every test that needs a real kube-apiserver")
+
+
+@pytest.fixture(scope="session")
+def _fiferail_real_world(request: pytest.FixtureRequest) -> Iterator[Any]:
+    """The real server of this worker, started when a test first needs it."""
+    if request.config.getoption("--fiferail-no-real"):
+        pytest.skip("needs a real kube-apiserver, and --fiferail-no-real was given")
+    from fiferail.testing.pooled import RealWorld
+
+    world = RealWorld()
+    yield world
+    world.close()
+
+
+@pytest.fixture
+def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
+    """A Kubernetes API server of this test's own: embedded, or with `--fiferail-server=real` a real one, cleaned up afterwards."""
+    from fiferail.testing.server import ApiServer, Backend, EmbeddedBackend
+
+    backend: Backend
+    if request.config.getoption("--fiferail-server") == "real":
+        from fiferail.testing.pooled import RealBackend
+
+        backend = RealBackend(request.getfixturevalue("_fiferail_real_world"), request.getfixturevalue("tmp_path"))
+    else:
+        backend = EmbeddedBackend()
+    try:
+        yield ApiServer(backend)
+    finally:
+        backend.close()

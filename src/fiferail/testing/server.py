@@ -1,0 +1,265 @@
+"""What a test gets as `apiserver`: one object with the same members on the embedded and on the real server.
+
+The backends (`EmbeddedBackend` here, `RealBackend` in `pooled`) bring the server; `ApiServer` is what tests call. It waits with
+watches, never with sleeps, and says what it last saw when waiting was in vain.
+"""
+
+from __future__ import annotations
+
+import math
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+from fiferail.apiserver.embedded import EmbeddedServer
+from fiferail.apiserver.manifests import documents, files
+from fiferail.apiserver.real.proxy import Seen
+from fiferail.apiserver.routes import parse
+from fiferail.clients.client import Client
+from fiferail.errors import FiferailError, NotFound
+from fiferail.testing.checking import Watchman
+from fiferail.testing.transport import HttpTransport
+from fiferail.wire import Answer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from fiferail.apiserver.faults import Fault
+    from fiferail.apiserver.kinds import User
+    from fiferail.objects.tree import Json
+    from fiferail.wire import Request
+
+MANAGER = "test"
+DEFAULT = "default"
+
+
+class FaultsLike(Protocol):
+    """Trouble on request, on either server."""
+
+    def next(self, **rule: Any) -> Fault: ...
+
+    def clear(self) -> None: ...
+
+
+class Backend(Protocol):
+    """A running server, isolated for one test."""
+
+    url: str
+    faults: Any
+    requests: list[Seen]
+
+    def kubeconfig(self) -> Path: ...
+
+    def define(self, client: Client, crd: Json) -> None:
+        """Creates a CRD, or finds it there already, and waits until it is served."""
+        ...
+
+    def lost(self) -> list[str]:
+        """What the checker found, in words."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class ApiServer:
+    """An API server for one test."""
+
+    def __init__(self, backend: Backend) -> None:
+        self._backend = backend
+        self.url = backend.url
+        #: The plain client, as the user agent "test".
+        self.client = Client(HttpTransport(backend.url, user_agent=MANAGER), user_agent=MANAGER)
+
+    def client_as(self, name: str) -> Client:
+        """A plain client under a name of its own: the checker tells writers apart by it."""
+        return Client(HttpTransport(self.url, user_agent=name), user_agent=name)
+
+    @property
+    def kubeconfig(self) -> Path:
+        """A kubeconfig file for any other client."""
+        return self._backend.kubeconfig()
+
+    @property
+    def faults(self) -> FaultsLike:
+        """`faults.next(verb="patch", kind="Gadget", answer=409)` makes the next such request go wrong."""
+        faults: FaultsLike = self._backend.faults
+        return faults
+
+    @property
+    def requests(self) -> list[Seen]:
+        """Every request so far, in the order in which they were answered."""
+        return self._backend.requests
+
+    def apply(self, *things: str | Path | Json, namespace: str = DEFAULT) -> list[Json]:
+        """Applies manifests (files, directories) and objects, CRDs first; gives back what was stored.
+
+        A CRD is served when this returns. A status in an object is written too. Objects without a namespace go to `namespace`.
+        """
+        objects = [member for thing in things for member in _objects(thing)]
+        crds = [obj for obj in objects if obj.get("kind") == "CustomResourceDefinition"]
+        for crd in crds:
+            self._backend.define(self.client, crd)
+        return [self._applied(obj, namespace) for obj in objects if obj.get("kind") != "CustomResourceDefinition"]
+
+    def _applied(self, obj: Json, namespace: str) -> Json:
+        named = _placed(obj, namespace)
+        status = obj.get("status")
+        main = {name: member for name, member in named.items() if name != "status"}
+        stored = self.client.patch(main, main, type="apply", field_manager=MANAGER, force=True)
+        if status is None or stored.get("status") == status:
+            return stored
+        part = {"apiVersion": named["apiVersion"], "kind": named["kind"], "metadata": {"name": named["metadata"]["name"]}, "status": status}
+        return self.client.patch(named, part, type="apply", subresource="status", field_manager=MANAGER, force=True)
+
+    def get(self, api_version: str, kind: str, name: str, namespace: str = DEFAULT) -> Json:
+        """The object; NotFound where there is none."""
+        return self.client.get(api_version, kind, name, namespace=namespace)
+
+    def list(self, api_version: str, kind: str, namespace: str | None = None, labels: str | None = None) -> list[Json]:
+        """All objects of the kind, in one namespace or all."""
+        return self.client.list(api_version, kind, namespace=namespace, labels=labels)
+
+    def wait_for(
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        until: Callable[[Json], Any] | str | None = None,
+        *,
+        namespace: str = DEFAULT,
+        gone: bool = False,
+        timeout: float = 10.0,
+    ) -> Json:
+        """Waits until the object is there and `until` holds: a function of the object, or the name of a condition that is True.
+
+        With `gone=True` it waits until the object is not there. When the time is over, the error tells what was seen last.
+        """
+        deadline = time.monotonic() + timeout
+        holds = _predicate(until)
+        last: Json = None
+        while (left := deadline - time.monotonic()) > 0:
+            try:
+                last = self.client.get(api_version, kind, name, namespace=namespace)
+            except NotFound:
+                if gone:
+                    return last
+                last = None
+            if last is not None and not gone and holds(last):
+                return last
+            for event, obj in self._changes(api_version, kind, name, namespace, last, left):
+                if event == "BOOKMARK":
+                    continue  # a version, not an object
+                last = obj
+                if event == "DELETED":
+                    break
+                if not gone and holds(obj):
+                    return obj
+        wanted = "be gone" if gone else f"fulfil {until!r}" if until is not None else "be there"
+        raise AssertionError(f"{kind} {namespace}/{name} did not {wanted} within {timeout:g} s; last seen: {last}")
+
+    def _changes(self, api_version: str, kind: str, name: str, namespace: str, since: Json, seconds: float) -> Iterator[tuple[str, Json]]:
+        version = since["metadata"]["resourceVersion"] if since is not None else None
+        return self.client.watch(
+            api_version, kind, namespace=namespace, resource_version=version, fields=f"metadata.name={name}",
+            timeout_seconds=max(1, math.ceil(seconds)),
+        )  # fmt: skip
+
+    def assert_nothing_lost(self) -> None:
+        """Fails with every lost update among the requests so far, in words."""
+        lost = self._backend.lost()
+        if lost:
+            raise AssertionError("\n".join([f"{len(lost)} update{'s' if len(lost) > 1 else ''} lost", *lost]))
+
+
+class EmbeddedBackend:
+    """A server inside this process, made for one test and thrown away after it."""
+
+    def __init__(self) -> None:
+        self._server = _Counting()
+        self._server.start()
+        self.url = self._server.url
+        self.faults: Any = self._server.machine.faults
+        self.requests = self._server.seen
+        self._directory: tempfile.TemporaryDirectory[str] | None = None
+        self._watchman = Watchman()
+        self._server.machine.recorder = self._watchman
+
+    @property
+    def machine(self) -> Any:
+        """The state machine behind it."""
+        return self._server.machine
+
+    def kubeconfig(self) -> Path:
+        """Written when first asked for."""
+        if self._directory is None:
+            self._directory = tempfile.TemporaryDirectory(prefix="fiferail-")
+        return self._server.kubeconfig(Path(self._directory.name) / "kubeconfig")
+
+    def define(self, client: Client, crd: Json) -> None:
+        """A CRD is served at once here."""
+        client.patch(crd, crd, type="apply", field_manager=MANAGER, force=True)
+
+    def lost(self) -> list[str]:
+        """What the checker found so far."""
+        with self._server.lock:
+            return self._watchman.lost()
+
+    def close(self) -> None:
+        """Ends the server and removes its files."""
+        self._server.stop()
+        if self._directory is not None:
+            self._directory.cleanup()
+
+
+class _Counting(EmbeddedServer):
+    """An embedded server that keeps a list of what it was asked."""
+
+    def __init__(self) -> None:
+        self.seen: list[Seen] = []
+        super().__init__()
+
+    def handle(self, request: Request, user: User | None) -> Any:
+        """As ever, and noted."""
+        answer = super().handle(request, user)
+        route = parse(request.method, request.path)
+        watching = route is not None and any(name == "watch" and value not in ("0", "false") for name, value in request.query)
+        verb = "watch" if watching else route.verb if route else ""
+        code = answer.status if isinstance(answer, Answer) else 200 if answer is not None else 0
+        agent = request.headers.get("user-agent", "")
+        self.seen.append(Seen(request.method, request.path, request.query, agent, verb, code, request.body))
+        return answer
+
+
+def _objects(thing: str | Path | Json) -> Iterable[Json]:
+    """The objects of a file, a directory, a List, or the object itself."""
+    if isinstance(thing, (str, Path)):
+        return [member for file in files(Path(thing)) for document in documents(file) if document for member in _objects(document)]
+    if not isinstance(thing, dict) or "kind" not in thing:
+        raise FiferailError(f"expected an object, a file or a directory, got {thing!r}")
+    if thing["kind"] == "List":
+        return [member for item in thing.get("items", []) for member in _objects(item)]
+    return [thing]
+
+
+def _placed(obj: Json, namespace: str) -> Json:
+    """The object with a namespace. Harmless for cluster-scoped kinds: their path has none, and the body is cleared of it."""
+    metadata = obj.get("metadata") or {}
+    if "namespace" in metadata or obj.get("kind") in _CLUSTER_KINDS:
+        return obj
+    return {**obj, "metadata": {**metadata, "namespace": namespace}}
+
+
+_CLUSTER_KINDS = frozenset(
+    {"Namespace", "Node", "ClusterRole", "ClusterRoleBinding", "PersistentVolume", "StorageClass", "CustomResourceDefinition"}
+)
+
+
+def _predicate(until: Callable[[Json], Any] | str | None) -> Callable[[Json], Any]:
+    if until is None:
+        return lambda obj: True
+    if isinstance(until, str):
+        return lambda obj: any(
+            entry.get("type") == until and entry.get("status") == "True" for entry in (obj.get("status") or {}).get("conditions") or []
+        )
+    return until
