@@ -7,6 +7,8 @@
     answers, decide, conversation, once      the protocol, without I/O
     sharing, pacing  flushes that meet go together; writers that do not know each other give way
     effects         the two drivers
-    claims, memory, managers, targets, schemas, models, hooks
+    claims, memory, managers, targets, schemas, hooks
+    declared, models   the status as the caller's own model
+    lossy           an object that came through a typed model, put on the real one
     core, writer    the verbs
 """
