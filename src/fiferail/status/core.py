@@ -19,6 +19,7 @@ from .conversation import Budget, Plan, Stale, read, write
 from .effects import Call, Conversation, Send, Wait
 from .hooks import Hooks
 from .intents import Condition, Intent, Put
+from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
 from .shapes import Shapes
@@ -143,7 +144,13 @@ class Core:
             return None, None
         if version(live) != version(opened.stage.base):
             return live, live
-        opened.stage.reground(live)
+        try:
+            opened.stage.reground(live)
+        except Unpaired:
+            if opened.stage.shapes.enforced is not None:
+                raise
+            yield from self._shapes(opened.target, opened.stage)  # the schema may say by what the entries are paired
+            opened.stage.reground(live)
         opened.lossy = False
         return live, None
 
