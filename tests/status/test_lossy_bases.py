@@ -37,8 +37,8 @@ REFUSED = {"edit one": 1, "edit one after removing another": 0, "replace all": 0
 
 def grown(lossy: Any, staged: Any, real: Any, shapes: Shapes) -> Any:
     """The staged list on the real object."""
-    trees = ({"status": {"items": entries}} for entries in (lossy, staged, real))
-    return regrown(*trees, shapes)["status"]["items"]
+    before, after, live = ({"status": {"items": entries}} for entries in (lossy, staged, real))
+    return regrown(before, after, live, shapes)["status"]["items"]
 
 
 @pytest.mark.parametrize("copied", [False, True], ids=["the same entries", "equal entries"])
