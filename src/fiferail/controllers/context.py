@@ -10,10 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..clients.client import AsyncClient
+from ..clients.given import plain_object
 from ..objects.paths import find
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, thaw
 from ..status.view import ListView, MapView
+from ..status.writer import AsyncStatusWriter
 
 if TYPE_CHECKING:
     import builtins
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     from ..objects.tree import Json
     from ..status.stage import Stage
-    from ..status.writer import AsyncSessionStatus, AsyncStatusWriter
+    from ..status.writer import AsyncSessionStatus
     from .cache import Cache
     from .clock import Clock
     from .departures import Departures
@@ -63,7 +65,10 @@ class SeenList(ListView):
 
 
 class SeenObject(Mapping[str, Any]):
-    """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet."""
+    """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet.
+
+    Every verb of `ctx.writer`, `ctx.client` and of any other writer or client takes it for the object as it was read.
+    """
 
     def __init__(self, obj: Json, stage: Stage) -> None:
         self._obj = obj
@@ -86,6 +91,14 @@ class SeenObject(Mapping[str, Any]):
     def __repr__(self) -> str:
         metadata = self._obj["metadata"]
         return f"<{self._obj.get('kind')} {metadata.get('namespace', '')}/{metadata['name']}>"
+
+    def __fiferail_object__(self) -> Json:
+        """Return the object as it was read, for writers and clients: naming the object is no look at its status."""
+        return self._obj
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        """Return plain data; that reads the status."""
+        return {name: self[name].plain() if name == "status" else thaw(member) for name, member in self._obj.items()}
 
 
 class Caches:
@@ -172,8 +185,15 @@ class KnownClient(AsyncClient):
     ) -> Json:
         """Delete, with preconditions where given."""
         answer = await super().delete(obj, uid, resource_version, propagation)
-        self._caches.removed(obj, answer)
+        self._caches.removed(plain_object(obj)[0], answer)
         return answer
+
+
+class ContextWriter(AsyncStatusWriter):
+    """The writer of a controller: takes `ctx.object` and clients' own objects as well as dicts."""
+
+    def _plain(self, obj: Any) -> tuple[Json, bool]:
+        return plain_object(obj)
 
 
 class Context:
@@ -202,7 +222,7 @@ class Context:
         #: Reads the server itself; its writes are seen in `cache` at once.
         self.client = client
         self.cache = cache
-        #: For finalizers and other objects: `await ctx.writer.add_finalizer(ctx.snapshot, ...)`.
+        #: For finalizers and other objects: `await ctx.writer.add_finalizer(ctx.object, ...)`.
         self.writer = writer
         self.clock = clock
         #: None when the manager records no events; `ctx.event` works either way.
