@@ -82,6 +82,11 @@ def test_the_form_of_what_was_not_changed_stays() -> None:
     assert grown(lossy, [{**lossy[0], "n": 2}], real, UNKEYED) == [{"at": "2026-01-01T00:00:00Z", "n": 2}]
 
 
+def test_a_null_is_no_unknown_field() -> None:
+    """Models leave null members out; the entry may be edited, and keeps its null."""
+    assert grown([{"n": 1}], [{"n": 2}], [{"n": 1, "at": None}], UNKEYED) == [{"n": 2, "at": None}]
+
+
 def test_entries_that_only_the_server_can_tell_apart() -> None:
     """Which of two was removed is known by identity; a copy of the list does not say, and is refused."""
     lossy, real = [{"n": 1}, {"n": 1}], [{"n": 1, "unknown": "first"}, {"n": 1, "unknown": "second"}]

@@ -127,7 +127,8 @@ class _Pairing:
 def _unknown(lossy: Json, real: Json, at: Path) -> Path | None:
     """The first place where the server has something that the model dropped."""
     if type(real) is dict and type(lossy) is dict:
-        below = (_unknown(lossy[name], member, (*at, name)) if name in lossy else (*at, name) for name, member in real.items())
+        held = [(name, member) for name, member in real.items() if member is not None]  # models leave null out, and nothing is lost
+        below = (_unknown(lossy[name], member, (*at, name)) if name in lossy else (*at, name) for name, member in held)
         return next((path for path in below if path is not None), None)
     if type(real) is list and type(lossy) is list:
         if len(real) != len(lossy):
