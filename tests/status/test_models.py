@@ -763,6 +763,22 @@ def test_a_session_with_a_model_guards_what_it_declares(server: ApiServer, model
         status.store(loaded)
 
 
+@each_kind
+def test_mutate_loads_again_when_what_it_loaded_has_changed(server: ApiServer, model: Any) -> None:
+    """The function runs on the live status, and what it stores is computed from that."""
+    server.apply(_crd(), {"apiVersion": SHELF, "kind": "Shelf", "metadata": {"name": "s", "namespace": "default"}})
+    given = server.client.patch(server.get(SHELF, "Shelf", "s"), {"status": {"count": 1}}, subresource="status")
+    server.client.patch(given, {"status": {"count": 5, "theirs": "new"}}, subresource="status")
+
+    def count(status: Any) -> None:
+        loaded = status.load(model)
+        loaded.count += 1
+        status.store(loaded)
+
+    StatusWriter(server.client, field_manager="mine").mutate(given, count)
+    assert server.get(SHELF, "Shelf", "s")["status"] == {"count": 6, "theirs": "new"}
+
+
 # -- whatever stands there
 
 
