@@ -321,7 +321,7 @@ class Stage:
 
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
-        self.tree = regrown(self._base, self.tree, live)
+        self.tree = regrown(self._base, self.tree, live, self.shapes)
         self._base = self._seen = self._from = live
 
     def end(self) -> None:
