@@ -55,6 +55,11 @@ def note(writer: object, uid: str, own: Own) -> None:
     _flow.set({**rest, (writer, uid): (*before.get((writer, uid), ()), own)[-WRITES:]})
 
 
+def begin() -> None:
+    """Start a flow of control that knows nothing yet: a reconcile, in a worker that has done others."""
+    _flow.set({})
+
+
 def current() -> Known:
     """What this flow of control knows by now: a decision that is staged now stands on no more."""
     return _flow.get()
