@@ -131,7 +131,8 @@ async def test_the_planning_pass_writes_once(world: World, monkeypatch: pytest.M
     ran: list[int] = []
 
     async def step(ctx: Any, identity: str) -> None:
-        ran.append(len([seen for seen in world.server.requests if seen.verb == "patch" and "/status" in seen.path and seen.agent != "other"]))
+        writes = [seen for seen in world.server.requests if seen.verb == "patch" and seen.path.endswith("/status")]
+        ran.append(len([seen for seen in writes if seen.agent != "other"]))
 
     plans = fiferail.Plans({"do": step}, build=lambda obj: fiferail.Plan("test", ["do"]))
 
