@@ -12,6 +12,7 @@ import pytest
 
 from fiferail import StatusWriter
 from fiferail.errors import Conflict, FiferailError, NotOwner
+from fiferail.objects.paths import render
 from fiferail.testing.server import ApiServer
 
 from .modelled import STATUS, STEPS, WORKLOADS, DataStatus, each_kind, reads, staged, stored, wanted
@@ -158,6 +159,37 @@ def test_what_was_staged_otherwise_since_the_load_stays(model: Any) -> None:
     assert wanted(stage) == {
         "status.phase": "Down", "status.workloads[name=a].ready": False, "status.workloads[name=c]": {"name": "c", "ready": True},
     }  # fmt: skip
+
+
+class Condition(msgspec.Struct):
+    """A part of a condition."""
+
+    type: str
+    status: str
+
+
+class Conditioned(msgspec.Struct):
+    """Members that sessions also stage by other means."""
+
+    conditions: list[Condition] = []
+    observedGeneration: int = 0
+    phase: str = ""
+
+
+@pytest.mark.parametrize("status", [{}, {"conditions": [], "observedGeneration": 1}], ids=["absent", "there"])
+def test_conditions_and_raised_numbers_stay_what_they_are(status: dict[str, Any]) -> None:
+    """A model that declares them and leaves them alone neither removes them nor turns them into plain values."""
+    view, stage = staged(status)
+    loaded = view.load(Conditioned)
+    view.conditions.set("Ready", True, reason="Up")
+    view.raise_to("observedGeneration", 5)
+    before = sorted(stage.intents(), key=str)
+    view.store(loaded)
+    assert sorted(stage.intents(), key=str) == before
+    loaded.phase = "Up"
+    view.store(loaded)
+    kinds = {render(intent.path): type(intent).__name__ for intent in stage.intents()}
+    assert kinds == {"status.conditions[Ready]": "Condition", "status.observedGeneration": "Raise", "status.phase": "Put"}
 
 
 @each_kind

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 
 from ..errors import FiferailError, NotOwner
-from ..objects.paths import Path, render
+from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, lookup, removed, replaced, same, thaw
 from .declared import PYDANTIC, Member, Shape, kind_of, shape_of
 from .intents import drop, put
@@ -137,6 +137,8 @@ def _before(stage: Stage, root: Path, shape: Shape, loaded: tuple[Any, Json, Jso
 
 def _staged(stage: Stage, path: Path, value: Json) -> None:
     there = stage.get(path)
+    if same(there, value) and not same(find(stage.base, path), there):
+        return  # staged by this session, maybe as a condition or a raised number: saying it again would make it a plain value
     try:
         if value is ABSENT:
             stage.drop(path)
