@@ -199,7 +199,7 @@ def test_a_function_that_runs_again_stages_its_instance_again(model: Any) -> Non
     loaded = view.load(model)
     loaded.phase = "Down"
     view.store(loaded)
-    stage.rebase({**stage.base, "status": {"phase": "Other"}})
+    stage.run_again({**stage.base, "status": {"phase": "Other"}})
     view.store(loaded)
     assert wanted(stage)["status.phase"] == "Down"
     assert "status.count" not in wanted(stage), "a default that stood for an absent member"

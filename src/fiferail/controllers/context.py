@@ -5,16 +5,18 @@ Reading the status through `ctx.object` counts as reading it through `ctx.status
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ..clients.client import AsyncClient
 from ..clients.given import plain_object
 from ..objects.paths import find
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, thaw
-from ..status.view import ListView, MapView
+from ..status.scopes import Scope
+from ..status.view import SeenMap
 from ..status.writer import AsyncStatusWriter
 
 if TYPE_CHECKING:
@@ -32,52 +34,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("fiferail.controllers")
 
 
-def _refused(*_: Any, **__: Any) -> NoReturn:
-    raise TypeError("ctx.object is what was read; stage changes on ctx.status")
-
-
-def _seen(found: Any) -> Any:
-    if isinstance(found, MapView):
-        return SeenStatus(found._stage, found._path)
-    return SeenList(found._stage, found._path) if isinstance(found, ListView) else found
-
-
-class SeenStatus(MapView):
-    """The status as part of the object: it can be read, and that counts; it is changed through `ctx.status`."""
-
-    __slots__ = ()
-
-    def __getitem__(self, name: str) -> Any:
-        return _seen(super().__getitem__(name))
-
-    __setitem__ = __delitem__ = pop = clear = _refused
-
-
-class SeenList(ListView):
-    """A list of it."""
-
-    __slots__ = ()
-
-    def __getitem__(self, index: Any) -> Any:
-        return _seen(super().__getitem__(index))
-
-    __setitem__ = __delitem__ = insert = sort = _put = _refused
-
-
 class SeenObject(Mapping[str, Any]):
     """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet.
 
     Every verb of `ctx.writer`, `ctx.client` and of any other writer or client takes it for the object as it was read.
     """
 
-    def __init__(self, obj: Json, stage: Stage) -> None:
+    def __init__(self, obj: Json, stage: Stage | Scope) -> None:
         self._obj = obj
         self._stage = stage
         self._taken: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name == "status":
-            return SeenStatus(self._stage, ("status",))
+            return SeenMap(self._stage, ("status",))
         if name not in self._taken:
             self._taken[name] = thaw(self._obj[name])
         return self._taken[name]
@@ -232,6 +202,18 @@ class Context:
         self._departures = departures
         self._afterwards: list[Callable[[], object]] = []
         self._at_last: dict[Hashable, Callable[[], Awaitable[object]]] = {}
+
+    def scope(self, name: str) -> Context:
+        """This reconcile as one part of it: what is read and staged through the returned context stands or falls on its own.
+
+        When something that the part read has changed, only what it staged is withheld and the object is reconciled again; the rest is
+        written. Components have a scope of their own. What is read through the reconcile's own context concerns every part.
+        """
+        part = copy.copy(self)
+        stage = Scope(self._stage, name)
+        part.object = SeenObject(self.snapshot, stage)
+        part.status = self.status.in_scope(stage)
+        return part
 
     def after_flush(self, action: Callable[[], object]) -> None:
         """Do this when the reconcile has returned and its status is written; not at all when either failed. For metrics."""

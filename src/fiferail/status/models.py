@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from .shapes import Shapes
-    from .stage import Stage
+    from .view import Staging
 
 Model = TypeVar("Model")
 #: By class: the model, the base at the time, and what the model gave back when it was last loaded or stored.
@@ -45,7 +45,7 @@ _UNKNOWN: Any = _Unknown()
 # -- loading
 
 
-def load(stage: Stage, root: Path, model: type[Model], loaded: Loaded) -> Model:
+def load(stage: Staging, root: Path, model: type[Model], loaded: Loaded) -> Model:
     """Read what the model declares and build an instance; the model's own error says what is wrong, and where."""
     shape = shape_of(model)
     instance: Model = _built(model, _read(stage, root, shape, at_root=True))
@@ -53,7 +53,7 @@ def load(stage: Stage, root: Path, model: type[Model], loaded: Loaded) -> Model:
     return instance
 
 
-def _read(stage: Stage, path: Path, shape: Shape, *, at_root: bool = False) -> Json:
+def _read(stage: Staging, path: Path, shape: Shape, *, at_root: bool = False) -> Json:
     """Record reads of what is declared below the path; gives the input of the model's validation."""
     there = stage.get(path)
     if shape.is_map and (at_root or isinstance(there, dict)):
@@ -108,7 +108,7 @@ def _nested(model: type[Any], data: Any) -> Any:
 # -- storing
 
 
-def store(stage: Stage, root: Path, instance: Any, loaded: Loaded) -> None:
+def store(stage: Staging, root: Path, instance: Any, loaded: Loaded) -> None:
     """Stage what the instance changes of the members that its model declares; a member that is None, or left out, is removed."""
     kind = type(instance)
     model = loaded[kind][0] if kind in loaded else kind  # a generic model was loaded with its arguments
@@ -123,7 +123,7 @@ def store(stage: Stage, root: Path, instance: Any, loaded: Loaded) -> None:
         loaded[kind] = model, stage.base, after
 
 
-def _before(stage: Stage, root: Path, shape: Shape, loaded: tuple[Any, Json, Json]) -> Json:
+def _before(stage: Staging, root: Path, shape: Shape, loaded: tuple[Any, Json, Json]) -> Json:
     """What the model gave back last; after a flush or on a newer object, what it makes of the status now."""
     model, base, before = loaded
     if base is stage.base:
@@ -135,7 +135,7 @@ def _before(stage: Stage, root: Path, shape: Shape, loaded: tuple[Any, Json, Jso
         return _UNKNOWN
 
 
-def _staged(stage: Stage, path: Path, value: Json) -> None:
+def _staged(stage: Staging, path: Path, value: Json) -> None:
     there = stage.get(path)
     if same(there, value) and not same(find(stage.base, path), there):
         return  # staged by this session, maybe as a condition or a raised number: saying it again would make it a plain value
