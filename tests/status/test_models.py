@@ -13,6 +13,7 @@ import pytest
 from fiferail import StatusWriter
 from fiferail.errors import Conflict, FiferailError, NotOwner
 from fiferail.objects.paths import render
+from fiferail.status.reads import Look
 from fiferail.testing.server import ApiServer
 
 from .modelled import STATUS, STEPS, WORKLOADS, DataStatus, each_kind, reads, staged, stored, wanted
@@ -36,11 +37,11 @@ def test_only_declared_leaves_count_as_read(model: Any) -> None:
 
 
 @each_kind
-def test_a_map_without_any_declared_member_is_read_as_one_value(model: Any) -> None:
-    """The model tells an empty map from none, so that the map is there counts as read."""
+def test_of_a_map_without_any_declared_member_only_its_presence_is_read(model: Any) -> None:
+    """The model tells an empty map from none, so that the map is there counts as read, and nothing that it holds."""
     view, stage = staged({"network": {"theirs": "n"}})
     assert view.load(model).network is not None
-    assert "status.network" in reads(stage)
+    assert stage.reads["status", "network"] is Look.THERE
 
 
 @each_kind

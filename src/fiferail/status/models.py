@@ -19,6 +19,7 @@ from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, lookup, removed, replaced, same, thaw
 from .declared import PYDANTIC, Member, Shape, kind_of, shape_of
 from .intents import drop, put
+from .reads import Look
 from .shapes import identities, key_of
 from .view import plain
 
@@ -68,7 +69,7 @@ def _read(stage: Staging, path: Path, shape: Shape, *, at_root: bool = False) ->
                     found = replaced(found, expected, value)
                     break
         if not found and not at_root:
-            stage.read(path)  # nothing of it tells that the map is there
+            stage.read(path, Look.THERE)  # none of its members tells that the map is there
         return found
     stage.read(path)
     return _fed(shape, there)
