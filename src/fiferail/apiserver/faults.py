@@ -234,6 +234,7 @@ def _outcome(fault: Fault, request: Request, machine: Machine, work: Work) -> An
     if isinstance(done, Answer):
         return Lost() if answer == LOST else done
     if answer in (DROPPED, LOST):
+        done.take()  # nothing of it is delivered
         done.close()
     if answer == LAGGING:
         done.lag = fault.behind

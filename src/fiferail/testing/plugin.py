@@ -60,20 +60,28 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
 @pytest.fixture
 def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     """A Kubernetes API server of this test's own: embedded, or with `--fiferail-server=real` a real one, cleaned up afterwards."""
+    yield from started(request, request.config.getoption("--fiferail-server"))
+
+
+def started(request: pytest.FixtureRequest, server: str) -> Iterator[ApiServer]:
+    """The body of the fixture `apiserver`, on the embedded or the real server: for a fixture that runs tests on both.
+
+    A fault that never struck fails a test that passed otherwise. pytest shows the message without a traceback.
+    """
     from fiferail.testing.server import ApiServer, Backend, EmbeddedBackend
 
     backend: Backend
-    if request.config.getoption("--fiferail-server") == "real":
+    if server == "real":
         from fiferail.testing.pooled import RealBackend
 
         backend = RealBackend(request.getfixturevalue("_fiferail_real_world"), request.getfixturevalue("tmp_path"))
     else:
         backend = EmbeddedBackend()
-    server = ApiServer(backend)
-    request.node.stash[_SERVER] = server
+    api = ApiServer(backend)
+    request.node.stash[_SERVER] = api
     try:
-        yield server
-        idle = server.idle_faults() if request.node.stash.get(_PASSED, False) else ""
+        yield api
+        idle = api.idle_faults() if request.node.stash.get(_PASSED, False) else ""
     finally:
         backend.close()
     if idle:

@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from fiferail.clients.client import Client
     from fiferail.objects.tree import Json
 
+__tracebackhide__ = True  # pytest shows the test's line instead of this module
+
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVED_SECONDS = 30.0
 
