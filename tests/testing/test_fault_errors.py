@@ -116,6 +116,16 @@ def test_a_hold_that_cannot_hold_is_refused(gadgets: ApiServer, given: dict[str,
     assert str(caught.value) == text
 
 
+def test_a_type_checker_sees_what_is_misspelt(gadgets: ApiServer) -> None:
+    """The parameters are typed: mypy reports each of these lines, or the comments on them would be unused."""
+    with pytest.raises(ValueError):
+        gadgets.faults.next(verb="ptach")  # type: ignore[arg-type]
+    with pytest.raises(ValueError):
+        gadgets.faults.next(answer="losst")  # type: ignore[arg-type]
+    with pytest.raises(ValueError):
+        gadgets.hold(verb="PATCH")  # type: ignore[arg-type]
+
+
 def test_a_parameter_that_does_not_exist(gadgets: ApiServer) -> None:
     """A misspelt parameter is a TypeError, as with any function."""
     with pytest.raises(TypeError, match="unexpected keyword argument 'anwser'"):

@@ -79,8 +79,9 @@ class Fault(msgspec.Struct):
     after: int = 0
     behind: int = 1
     optional: bool = False
-    #: The line that gave it.
+    #: The line that gave it, and how many requests had been answered by then.
     where: str = ""
+    since: int = 0
     #: How many requests it has hit, and how many matching ones it has let pass before the first.
     struck: int = 0
     passed: int = 0
@@ -100,10 +101,10 @@ class Faults:
     """The faults of one server.
 
     `kinds` lists what the server serves; `lock` guards against threads where the server has some; `unobtainable` are answers that
-    this server cannot be made to give.
+    this server cannot be made to give; `requests` is the list of answered requests, where there is one.
     """
 
-    __slots__ = ("_lock", "_waiting", "given", "kinds", "struck", "unobtainable")
+    __slots__ = ("_lock", "_requests", "_waiting", "given", "kinds", "struck", "unobtainable")
 
     def __init__(
         self,
@@ -111,7 +112,9 @@ class Faults:
         *,
         lock: AbstractContextManager[Any] | None = None,
         unobtainable: frozenset[str] = frozenset(),
+        requests: Sequence[object] = (),
     ) -> None:
+        self._requests = requests
         self.kinds, self._lock, self.unobtainable = kinds, lock or nullcontext(), unobtainable
         self._waiting: list[Fault] = []
         #: Every fault since the last `clear`.
@@ -171,6 +174,7 @@ class Faults:
         if answer in self.unobtainable:
             self.refuse(str(answer))
         fault = Fault(aim, answer, retry_after, latency, times, after, behind or 1, optional, _line(sys._getframe(1)))
+        fault.since = len(self._requests)
         with self._lock:
             self.given.append(fault)
             if not fault.spent:

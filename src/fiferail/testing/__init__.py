@@ -29,13 +29,15 @@ _HOME = {
 __all__ = ["ApiServer", "Fault", "Faults", "Held", "Seen"]
 
 
-def __getattr__(name: str) -> Any:
-    home = _HOME.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib import import_module
+if not TYPE_CHECKING:  # a type checker sees the names above, and reports any other
 
-    return getattr(import_module(home), name)
+    def __getattr__(name: str) -> Any:
+        home = _HOME.get(name)
+        if home is None:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib import import_module
+
+        return getattr(import_module(home), name)
 
 
 def __dir__() -> list[str]:

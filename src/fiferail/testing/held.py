@@ -10,15 +10,14 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from fiferail.apiserver.aims import asked
-from fiferail.apiserver.holds import Hold
 from fiferail.apiserver.real.proxy import Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
     from types import TracebackType
 
     from fiferail.apiserver.aims import Aim
-    from fiferail.apiserver.holds import Holds
+    from fiferail.apiserver.holds import Hold, Holds
 
 __tracebackhide__ = True  # pytest shows the test's line instead of this module
 
@@ -35,15 +34,15 @@ class Held:
         ...                            # the operator's patch has been processed
     """
 
-    def __init__(self, holds: Holds, aim: Aim, after: int, closest: Callable[[Aim], str]) -> None:
-        self._holds, self._aim, self._closest = holds, aim, closest
-        self._hold = Hold(aim, after)
+    def __init__(self, holds: Holds, hold: Hold, requests: Sequence[Seen], closest: Callable[[Aim, int], str]) -> None:
+        self._holds, self._hold, self._requests, self._explain = holds, hold, requests, closest
         self._entered = False
+        self._since = 0
 
     def __enter__(self) -> Held:
         if self._entered:
             raise RuntimeError("a hold serves for one block: call apiserver.hold again")
-        self._entered = True
+        self._entered, self._since = True, len(self._requests)
         self._holds.add(self._hold)
         return self
 
@@ -52,7 +51,7 @@ class Held:
         if error is not None:
             return
         if self._hold.request is None:
-            early = f"no request arrived at the hold of {self._aim} before its block ended: {self._closest(self._aim)}"
+            early = f"no request arrived at the hold of {self._hold.aim} before its block ended: {self._closest()}"
             raise AssertionError(f"{early} Call held.wait() inside the block to wait for the request.")
         self._finish()
 
@@ -103,9 +102,13 @@ class Held:
     def _arrived(self, timeout: float) -> Seen:
         request = self.request
         if request is None:
-            raise AssertionError(f"no request arrived at the hold of {self._aim} within {timeout:g} s: {self._closest(self._aim)}")
+            raise AssertionError(f"no request arrived at the hold of {self._hold.aim} within {timeout:g} s: {self._closest()}")
         return request
+
+    def _closest(self) -> str:
+        return self._explain(self._hold.aim, self._since)
 
     def _finish(self) -> None:
         if not self._hold.wait_processed(PROCESSED_SECONDS):
-            raise AssertionError(f"the server did not process the held {self._aim} within {PROCESSED_SECONDS:g} s of its release")
+            late = f"within {PROCESSED_SECONDS:g} s of its release"
+            raise AssertionError(f"the server did not process the request held at {self._hold.aim} {late}")

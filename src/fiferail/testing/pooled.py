@@ -107,9 +107,9 @@ class RealBackend:
         self._defined: set[str] = set()
         proxy = world.proxy
         self.url = proxy.url
-        self.faults: Faults = SkippingFaults(self._served, lock=proxy.lock, unobtainable=UNOBTAINABLE)
-        self.holds = Holds()
         self.requests: list[Seen] = []
+        self.faults: Faults = SkippingFaults(self._served, lock=proxy.lock, unobtainable=UNOBTAINABLE, requests=self.requests)
+        self.holds = Holds()
         proxy.faults, proxy.holds, proxy.requests = self.faults, self.holds, self.requests
         proxy.before, proxy.on_answer = self._before, self._answered
         self._log_starts = world.logged()

@@ -19,7 +19,7 @@ import msgspec
 from fiferail.apiserver.aims import aimed, asked, serving
 from fiferail.apiserver.embedded import EmbeddedServer
 from fiferail.apiserver.faults import Faults, check_count
-from fiferail.apiserver.holds import Holds
+from fiferail.apiserver.holds import Hold, Holds
 from fiferail.apiserver.http.connection import Delayed, Parked
 from fiferail.apiserver.manifests import documents, files
 from fiferail.apiserver.real.proxy import HARNESS, Seen
@@ -120,10 +120,10 @@ class ApiServer:
         aim = aimed(
             self.faults.kinds(), verb=verb, kind=kind, name=name, namespace=namespace, subresource=subresource, client=client
         )  # fmt: skip
-        return Held(self._backend.holds, aim, after, self._closest)
+        return Held(self._backend.holds, Hold(aim, after), self.requests, self._closest)
 
-    def _closest(self, aim: Aim) -> str:
-        return closest(aim, self.requests, self.faults.kinds())
+    def _closest(self, aim: Aim, since: int) -> str:
+        return closest(aim, self.requests, since, self.faults.kinds())
 
     def idle_faults(self) -> str:
         """The faults that were to strike and never did, in words; "" when every fault has struck."""
@@ -225,7 +225,7 @@ class EmbeddedBackend:
     def __init__(self) -> None:
         self._server = _Counting()
         machine = self._server.machine
-        machine.faults = Faults(serving(machine.kinds), lock=self._server.lock)
+        machine.faults = Faults(serving(machine.kinds), lock=self._server.lock, requests=self._server.seen)
         self._server.start()
         self.url = self._server.url
         self.faults, self.holds = machine.faults, self._server.holds

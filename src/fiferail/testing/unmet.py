@@ -37,27 +37,29 @@ def _why(fault: Fault, requests: Sequence[Seen], served: Sequence[Served]) -> st
     if fault.passed:
         came = "1 such request came" if fault.passed == 1 else f"{fault.passed} such requests came"
         return f"{came}, and after={fault.after} let {'it' if fault.passed == 1 else 'them'} pass."
-    return closest(fault.aim, requests, served)
+    return closest(fault.aim, requests, fault.since, served)
 
 
-def closest(aim: Aim, requests: Sequence[Seen], served: Sequence[Served]) -> str:
-    """Which of the requests fit the aim, or came closest to it."""
-    known = [(seen, what) for seen in requests if (what := asked(seen.request)) is not None]
+def closest(aim: Aim, requests: Sequence[Seen], since: int, served: Sequence[Served]) -> str:
+    """Which requests fit the aim and came too early or from the fixture itself, or came closest to it after the first `since`."""
+    known = [(seen, what) for seen in requests[since:] if (what := asked(seen.request)) is not None]
     fitting = [seen for seen, what in known if not aim.misses(what)]
-    if fitting:
-        return _too_early(fitting)
     others = [what for seen, what in known if not seen.harness]
-    if not others:
-        return "no request came but the fixture's own."
-    return f"no such request came. {_nearest(aim, others, served)}"
+    early = sum(_fits(aim, seen) for seen in requests[:since] if not seen.harness)
+    if any(not seen.harness for seen in fitting):
+        text = "such requests came, and another fault or hold took them."
+    elif fitting:
+        text = f"{_many(len(fitting), 'such request')} came from the fixture itself. {_OWN}"
+    elif others:
+        text = f"no such request came. {_nearest(aim, others, served)}"
+    else:
+        text = "no request came but the fixture's own."
+    return f"{text} {_many(early, 'such request')} came before." if early else text
 
 
-def _too_early(fitting: Sequence[Seen]) -> str:
-    """Requests fit and still nothing happened to them."""
-    foreign = [seen for seen in fitting if not seen.harness]
-    if not foreign:
-        return f"{_many(len(fitting), 'such request')} came from the fixture itself. {_OWN}"
-    return f"{_many(len(foreign), 'such request')} came, but before it was set up, or another fault or hold took them."
+def _fits(aim: Aim, seen: Seen) -> bool:
+    what = asked(seen.request)
+    return what is not None and not aim.misses(what)
 
 
 def _nearest(aim: Aim, others: Sequence[Asked], served: Sequence[Served]) -> str:

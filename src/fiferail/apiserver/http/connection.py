@@ -284,14 +284,15 @@ class Connection(asyncio.Protocol):
         self._busy, self._parked = True, parked
 
         def wake() -> None:
-            # The loop may be closed by now if the server was stopped while the request was held.
+            # One turn of the loop later, so that a client that has gone by now is noticed first. The loop may be closed if the server
+            # was stopped while the request was held.
             with suppress(RuntimeError):
-                self._loop.call_soon_threadsafe(self._unpark, request, keep_alive, oversized)
+                self._loop.call_soon_threadsafe(self._loop.call_soon, self._unpark, request, keep_alive, oversized)
 
         parked.listen(wake)
 
     def _unpark(self, request: Request, keep_alive: bool, oversized: bool) -> None:
-        if self._closing:
+        if self._closing or self._transport.is_closing():
             return
         self._busy, self._parked = False, None
         self._serve(request, keep_alive, oversized)
