@@ -147,7 +147,7 @@ class _Body(msgspec.Struct):
 
 def serving(kinds: Mapping[tuple[str, str], Kind]) -> Callable[[], list[Served]]:
     """A function that lists what the embedded server serves at the time of its call."""
-    return lambda: [Served(kind.group, kind.plural, kind.kind, kind.namespaced, _subresources(kind)) for kind in kinds.values()]
+    return lambda: [Served(kind.group, kind.plural, kind.kind, kind.namespaced, _subresources(kind)) for kind in tuple(kinds.values())]
 
 
 def _subresources(kind: Kind) -> frozenset[str]:

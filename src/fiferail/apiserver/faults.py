@@ -38,6 +38,7 @@ LOST, DROPPED, STALE, LAGGING = get_args(Spoilt)
 _ONLY_OF = {DROPPED: "watch", STALE: "list", LAGGING: "watch"}
 _MEANING = {DROPPED: "ends a watch", STALE: "is a list of the past", LAGGING: "delays the events of a watch"}
 _ANSWERS = "a status code from 400 to 599, 200 together with latency=, or one of 'lost', 'dropped', 'stale', 'lagging'"
+_UNLOCKED = nullcontext()
 _TEXTS = {
     429: ("TooManyRequests", "Too many requests, please try again later."),
     500: ("InternalError", "Internal error occurred: injected by a fault"),
@@ -67,7 +68,7 @@ class Unobtainable(Unsupported):
         self.feature = fault
 
 
-class Fault(msgspec.Struct):
+class Fault(msgspec.Struct, eq=False):
     """One fault, as `Faults.next` made it."""
 
     aim: Aim
@@ -115,7 +116,7 @@ class Faults:
         requests: Sequence[object] = (),
     ) -> None:
         self._requests = requests
-        self.kinds, self._lock, self.unobtainable = kinds, lock or nullcontext(), unobtainable
+        self.kinds, self._lock, self.unobtainable = kinds, lock or _UNLOCKED, unobtainable
         self._waiting: list[Fault] = []
         #: Every fault since the last `clear`.
         self.given: list[Fault] = []

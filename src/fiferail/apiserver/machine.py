@@ -99,10 +99,11 @@ class Machine:
     def fork(self) -> Machine:
         """A second world in the same state. Open streams stay with this one."""
         twin = Machine(clock=self.clock, ids=self.ids.fork(), controllers=self.controllers, recorder=self.recorder, store=self.store.fork())
-        twin.kinds = dict(self.kinds)
+        twin.kinds.update(self.kinds)
         twin.paths = self.paths
         twin.tables = self.tables
-        twin.faults = self.faults.fork(serving(twin.kinds))
+        if self.faults.given or self.faults.struck:
+            twin.faults = self.faults.fork(twin.faults.kinds)
         return twin
 
     def internal(self, request: Request) -> Answer | Stream:

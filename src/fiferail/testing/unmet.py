@@ -28,7 +28,10 @@ def never_struck(faults: Faults, requests: Sequence[Seen]) -> str:
     idle = [fault for fault in faults.given if not fault.struck and fault.times and not fault.optional]
     if not idle:
         return ""
-    served = faults.kinds()
+    try:
+        served = faults.kinds()
+    except Exception:  # a server that has died: the report of a failure must not fail too
+        served = ()
     head = f"{len(idle)} fault{'s' if len(idle) > 1 else ''} never struck"
     return "\n".join([head, *(f"- {fault}: {_why(fault, requests, served)}" for fault in idle), _ADVICE])
 
