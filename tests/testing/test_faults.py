@@ -74,7 +74,7 @@ def test_the_name_of_a_list_is_in_its_field_selector(gadgets: ApiServer) -> None
 
 @pytest.mark.parametrize(("subresource", "hit"), [("status", "status"), ("", None)], ids=["status", "the object itself"])
 def test_a_subresource(gadgets: ApiServer, resize: Resize, subresource: str, hit: str | None) -> None:
-    """A subresource is hit and the object itself is not, or the other way about."""
+    """Only the subresource is hit, or only the object itself."""
     gadgets.faults.next(verb="patch", kind="Gadget", subresource=subresource, answer=403)
     for path in (None, "status"):
         if path == hit:
@@ -205,7 +205,7 @@ def test_the_fixtures_own_requests_are_never_hit(gadgets: ApiServer) -> None:
 
 
 def test_the_server_does_not_see_the_mark_of_the_fixture(both: ApiServer) -> None:
-    """The header of the fixture's own requests is taken off; what they were is told by `requests`."""
+    """The header that marks the fixture's own requests is taken off, and `requests` still marks them."""
     both.apply(GADGETS, named())
     _get(both)
     assert {(seen.agent, seen.harness) for seen in both.requests if "gadgets/g" in seen.path} == {("test", True), ("test", False)}

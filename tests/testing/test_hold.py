@@ -170,7 +170,7 @@ async def test_async_code_awaits_the_arrival(gadgets: ApiServer) -> None:
 
 
 async def test_async_wait_in_vain(gadgets: ApiServer) -> None:
-    """An arrival that does not come is told as a wait is."""
+    """An await that times out raises the same error as a wait."""
     text = r"no request arrived at the hold of patch Gadget within 0\.05 s: no request came but the fixture's own\."
     with pytest.raises(AssertionError, match=text), gadgets.hold(verb="patch", kind="Gadget") as held:
         await held.arrived(timeout=0.05)

@@ -232,4 +232,3 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
 def did_you_mean(word: str | None) -> str:
     """The end of a sentence about a word that is not known."""
     return f": did you mean {word!r}?" if word else "."
-

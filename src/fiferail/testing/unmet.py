@@ -1,4 +1,4 @@
-"""What to tell about a fault that never struck and a hold at which nothing arrived: the requests that came closest.
+"""Explain a fault that never struck, or a hold at which nothing arrived, by the requests that came closest.
 
 Called by the plugin at the end of a test and by `held`. It reads the requests of the test and changes nothing.
 """
