@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections import OrderedDict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -38,6 +38,8 @@ class Cache:
         self._dead: dict[ObjectKey, Json] = {}
         #: The uids of deleted objects, the latest last, and the version of the deletion (infinite until the watch has shown it).
         self._deleted: OrderedDict[str, float] = OrderedDict()
+        #: By key: the newest version that we knew when we deleted the object. What the watch shows up to there is older than that.
+        self._hidden: OrderedDict[ObjectKey, int] = OrderedDict()
         #: By namespace (None: all of them): the version up to which the watch has shown everything.
         self._reached: dict[str | None, int] = {}
         self._indexers: dict[str, Callable[[Json], Iterable[Hashable]]] = {}
@@ -97,8 +99,8 @@ class Cache:
             return before
         if key in self._own and version(obj) < self._own[key][0]:
             self._own[key] = (self._own[key][0], obj)
-        elif self._is_deleted(obj):
-            if self._deleted[uid(obj)] == math.inf and key not in self._shown:
+        elif self._is_deleted(obj) or version(obj) <= self._hidden.get(key, -1):
+            if self._deleted.get(uid(obj), math.inf) == math.inf and key not in self._shown:
                 self._dead[key] = obj  # our deletion is ahead of the watch
         else:
             self._take(key, obj)
@@ -111,6 +113,8 @@ class Cache:
         self._bury(uid(obj), version(obj))
         if key in self._dead and uid(self._dead[key]) == uid(obj):
             del self._dead[key]
+        if version(obj) >= self._hidden.get(key, -1):
+            self._hidden.pop(key, None)
         shown = self._shown.get(key)
         if shown is not None and uid(shown) == uid(obj):
             self._forget(key)
@@ -128,6 +132,8 @@ class Cache:
         restored = 0 <= at < self._reached.get(namespace, -1)
         if restored:
             self._deleted.clear()
+        for key in [key for key, known in self._hidden.items() if _in(namespace, key) and (restored or at < 0 or known <= at)]:
+            del self._hidden[key]
         known = dict.fromkeys([*self._shown, *self._dead])
         missing = [key for key in known if key not in fresh and _in(namespace, key)]
         gone = [before for key in missing if (before := self.witnessed(key)) is not None]
@@ -158,7 +164,8 @@ class Cache:
         """
         key = key_of(obj)
         shown = self._shown.get(key)
-        if version(obj) <= self._passed(key) or self._is_deleted(obj) or (shown is not None and version(shown) >= version(obj)):
+        known = max(self._passed(key), self._hidden.get(key, -1), version(shown) if shown is not None else -1)
+        if version(obj) <= known or self._is_deleted(obj):
             return
         self._own[key] = (version(obj), self.witnessed(key))
         self._dead.pop(key, None)
@@ -174,6 +181,7 @@ class Cache:
             return
         witnessed = self.witnessed(key)
         self._forget(key)
+        _remember(self._hidden, key, version(shown))
         if witnessed is not None:
             self._dead[key] = witnessed
 
@@ -186,12 +194,9 @@ class Cache:
         return max(self._reached.get(None, -1), self._reached.get(key[0], -1))
 
     def _bury(self, deleted: str, at: float) -> None:
-        """Remember a deleted object; the oldest is forgotten where there are too many."""
+        """Remember a deleted object."""
         if deleted:
-            self._deleted[deleted] = at
-            self._deleted.move_to_end(deleted)
-            while len(self._deleted) > TOMBSTONES:
-                self._deleted.popitem(last=False)
+            _remember(self._deleted, deleted, at)
 
     def _is_deleted(self, obj: Json) -> bool:
         return uid(obj) in self._deleted and version(obj) <= self._deleted[uid(obj)]
@@ -203,6 +208,7 @@ class Cache:
             self._bury(uid(before), version(obj))
         self._own.pop(key, None)
         self._dead.pop(key, None)
+        self._hidden.pop(key, None)
         self._show(key, obj)
 
     def _show(self, key: ObjectKey, obj: Json) -> None:
@@ -230,6 +236,14 @@ class Cache:
                 found.pop(key, None)
                 if not found:
                     del self._indexes[name][value]
+
+
+def _remember(places: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Put it last; the oldest is forgotten where there are too many."""
+    places[key] = value
+    places.move_to_end(key)
+    while len(places) > TOMBSTONES:
+        places.popitem(last=False)
 
 
 def _in(namespace: str | None, key: ObjectKey) -> bool:

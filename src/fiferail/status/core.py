@@ -192,9 +192,9 @@ class Core:
             staged, intents = grounded, grounded.intents
         plan = yield from self.plan(opened, staged, intents, strategy, patience)
         plan.live, plan.asked = live, asked
-        own = opened.own_writes(self, staged.log.known or {})
-        if live is not None and strategy is LOCKED and flow.is_locked_chain(own, opened.version, version(live)):
-            plan.snapshot = live
+        if live is not None and strategy is LOCKED:
+            own = opened.own_writes(self, staged.log.known or {})
+            plan.snapshot = live if flow.is_locked_chain(own, opened.version, version(live)) else plan.snapshot
         try:
             outcome, body = yield from self._sent(opened, plan)
         except Stale as stale:

@@ -67,7 +67,8 @@ def current() -> Known:
 
 def known(flow: Known, writer: object, uid: str, since: int) -> tuple[Own, ...]:
     """The own writes of an object that a flow of control knew of, after a version."""
-    return tuple(own for own in flow.get((writer, uid), ()) if own.after > since)
+    writes = flow.get((writer, uid))
+    return tuple([own for own in writes if own.after > since]) if writes else ()
 
 
 def advanced(tree: Json, writes: Iterable[Own]) -> Json:

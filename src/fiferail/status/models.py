@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 
 from ..errors import FiferailError, NotOwner
-from ..objects.paths import Path, render
+from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, lookup, removed, replaced, same, thaw
 from .declared import PYDANTIC, Member, Shape, kind_of, shape_of
 from .intents import drop, put
+from .reads import Look
 from .shapes import identities, key_of
 from .view import plain
 
@@ -68,7 +69,7 @@ def _read(stage: Staging, path: Path, shape: Shape, *, at_root: bool = False) ->
                     found = replaced(found, expected, value)
                     break
         if not found and not at_root:
-            stage.read(path)  # nothing of it tells that the map is there
+            stage.read(path, Look.THERE)  # none of its members tells that the map is there
         return found
     stage.read(path)
     return _fed(shape, there)
@@ -137,6 +138,8 @@ def _before(stage: Staging, root: Path, shape: Shape, loaded: tuple[Any, Json, J
 
 def _staged(stage: Staging, path: Path, value: Json) -> None:
     there = stage.get(path)
+    if same(there, value) and not same(find(stage.base, path), there):
+        return  # staged by this session, maybe as a condition or a raised number: saying it again would make it a plain value
     try:
         if value is ABSENT:
             stage.drop(path)

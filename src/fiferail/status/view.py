@@ -196,6 +196,17 @@ class ListView(MutableSequence[Any]):
         self._read()
         self._edit(lambda entries: entries.sort(key=key, reverse=reverse))
 
+    def reverse(self) -> None:
+        """Reverse in place; reads the list."""
+        self._read()
+        self._edit(lambda entries: entries.reverse())
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove an entry and give its plain value; reads the list."""
+        found = thaw(self._read()[index])
+        self._edit(lambda entries: entries.pop(index))
+        return found
+
     def copy(self) -> list[Any]:
         """A list of its own; counts as a read."""
         return self.plain()
@@ -263,6 +274,10 @@ class SeenMap(MapView):
     """A map that can be looked at, which counts, and not changed."""
 
     __slots__ = ()
+
+    def __fiferail_object__(self) -> Json:
+        """The object as it is known, for writers and clients: naming it is no look at it."""
+        return self._tree()
 
     def __getitem__(self, name: str) -> Any:
         return _seen(super().__getitem__(name))
