@@ -253,7 +253,7 @@ def iterate(pen: Pen, n: int) -> None:
 
 
 def append(pen: Pen, n: int) -> None:
-    """One more element of a list without keys: the list is one value."""
+    """One more element of a list: without keys it is one value, in a set only the element counts."""
     name = ("refs", "tags")[n % 2]
     standing = pen.peek(name)
     elements = list(standing) if isinstance(standing, list) else []
@@ -262,7 +262,10 @@ def append(pen: Pen, n: int) -> None:
         pen.status[name] = [token]
     else:
         pen.status[name].append(token)
-    pen.deed.want((S, name), [*elements, token], unique=True)
+    if name == "tags":
+        pen.deed.want((S, name, ("", token)), token, unique=True)
+    else:
+        pen.deed.want((S, name), [*elements, token], unique=True)
 
 
 def count_elements(pen: Pen, n: int) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 from .history import Authors, History, pretty
@@ -44,7 +45,7 @@ class Case:
         self.landed: dict[tuple[str, int], list[Deed]] = {}
         self.landings: dict[int, list[int]] = {}
         for deed in record.deeds:
-            found = sorted({at for want in deed.wants if want.unique for at in self.history(deed).landings(want.path, want.value)})
+            found = sorted({at for want in deed.wants if want.unique and not want.whenever for at in self.history(deed).landings(want.path, want.value)})
             self.landings[id(deed)] = found
             for at in found:
                 self.landed.setdefault((deed.uid, at), []).append(deed)
@@ -52,6 +53,11 @@ class Case:
     def history(self, deed: Deed) -> History:
         """The versions of the object that the caller held."""
         return self.histories[deed.uid]
+
+    def returned(self, deed: Deed) -> History:
+        """The versions of the object that the caller was given. MERGE and APPLY write to whatever has the name."""
+        found = self.histories.get(uid(deed.object), None) if deed.strategy not in SAFE and deed.object is not None else None
+        return found or self.history(deed)
 
 
 def judge(record: Record) -> list[Violation]:
@@ -74,7 +80,7 @@ def acknowledged_is_there(case: Case, deed: Deed) -> Iterator[str]:
     """Applied, rebased and converged: the version that was returned is one of the history, and holds every assertion."""
     if deed.result not in STORED or (deed.verb.startswith("create") and deed.created is False):
         return
-    history = case.history(deed)
+    history = case.returned(deed)
     if deed.object is None or version(deed.object) not in history.index:
         yield f"{deed.result}, but the version that was returned is not in the history"
         return
@@ -106,43 +112,69 @@ def refusals_are_true(case: Case, deed: Deed) -> Iterator[str]:
         yield f"{deed.result} says that nothing was written, but version {_number(case, deed, landed[0])} has it"
 
 
+def conflicts_are_true(case: Case, deed: Deed) -> Iterator[str]:
+    """A Conflict names something that has changed: a path that was read, or one to be written, and not by the caller's own known writes."""
+    if deed.result != "Conflict" or deed.strategy != "compare" or deed.lossy:
+        return
+    history = case.history(deed)
+    end = len(history.versions)
+    read = any(history.changed_between(_above(saw.path), deed.base, end) for saw in deed.saw)
+    written = any(history.changed_between(_above(want.path), deed.base, end) and not _own(case, deed, want.path, end) for want in deed.wants)
+    if not read and not written:
+        yield f"Conflict, but nothing that it read or wrote has changed since version {deed.base}: {deed.said}"
+
+
 # -- what was overwritten
 
 
 def decided_on_what_stands(case: Case, deed: Deed) -> Iterator[str]:
     """Everything that the caller looked at is as it saw it when its write lands."""
-    if deed.strategy not in SAFE:
-        return
+    for at in case.landings[id(deed)] if deed.strategy in SAFE else ():
+        yield from _of_some_run(case, deed, lambda run, at=at: list(_moved_reads(case, run, at)))  # type: ignore[misc]
+
+
+def _moved_reads(case: Case, deed: Deed, at: int) -> Iterator[str]:
     history = case.history(deed)
-    for at in case.landings[id(deed)]:
-        before, after = history.versions[at - 1], history.versions[at]
-        for saw in deed.saw:
-            stands = _seen(saw, after if saw.how == "after" else before)
-            if stands != saw.value and not (deed.lossy and stripped(stands) == stripped(saw.value)):
-                yield (
-                    f"{deed.strategy} {deed.verb} saw {text(saw.path)} as {pretty(saw.value)} ({saw.how}) and landed in version"
-                    f" {version(after)} where it is {pretty(stands)}"
-                )
+    before, after = history.versions[at - 1], history.versions[at]
+    for saw in deed.saw:
+        stands = _seen(saw, after if saw.how == "after" else before)
+        if stands != saw.value and not (deed.lossy and stripped(stands) == stripped(saw.value)):
+            yield (
+                f"{deed.strategy} {deed.verb} saw {text(saw.path)} as {pretty(saw.value)} ({saw.how}) and landed in version"
+                f" {version(after)} where it is {pretty(stands)}"
+            )
 
 
 def overwrote_what_it_knew(case: Case, deed: Deed) -> Iterator[str]:
     """What a write replaces is what its caller held, or the caller's own earlier write that it was told of, or a repair that is reported."""
-    if deed.strategy not in SAFE or deed.verb.startswith("create"):
-        return
-    history = case.history(deed)
-    for at in case.landings[id(deed)]:
-        before = history.versions[at - 1]
-        for want in deed.wants:
-            expected = _expected(deed, want.path)
-            stands = find(before, want.path)
-            if want.raised or want.whenever or _read(deed, want.path) or _same(deed, stands, expected) or holds(deed, want, before):
-                continue
-            if _repaired(deed, want.path) or _own(case, deed, want.path, at) or _unknown(want):
-                continue
-            yield (
-                f"{deed.strategy} {deed.verb} put {pretty(want.value)} at {text(want.path)} in version {_number(case, deed, at)} over"
-                f" {pretty(stands)}, but its caller knew {pretty(expected)} (version {deed.base})"
-            )
+    if deed.strategy in SAFE and not deed.verb.startswith("create"):
+        for at in case.landings[id(deed)]:
+            yield from _of_some_run(case, deed, lambda run, at=at: list(_unknown_victims(case, run, at)))  # type: ignore[misc]
+
+
+def _unknown_victims(case: Case, deed: Deed, at: int) -> Iterator[str]:
+    before = case.history(deed).versions[at - 1]
+    for want in deed.wants:
+        expected = _expected(deed, want.path)
+        stands = find(before, want.path)
+        if want.raised or want.whenever or _read(deed, want.path) or _same(deed, stands, expected) or holds(deed, want, before):
+            continue
+        if _repaired(deed, want.path) or _own(case, deed, want.path, at) or _unknown(want):
+            continue
+        yield (
+            f"{deed.strategy} {deed.verb} put {pretty(want.value)} at {text(want.path)} in version {_number(case, deed, at)} over"
+            f" {pretty(stands)}, but its caller knew {pretty(expected)} (version {deed.base})"
+        )
+
+
+def _of_some_run(case: Case, deed: Deed, complaints: Callable[[Deed], list[str]]) -> list[str]:
+    """The complaints about the last run of the caller's function; after an unknown outcome an earlier run may be the one that landed."""
+    found = complaints(deed)
+    if found and case.authors.fates(deed) & {"lost", "cancelled"}:
+        for saw, wants in deed.past:
+            if wants and not complaints(replace(deed, saw=saw, wants=wants)):
+                return []
+    return found
 
 
 def locked_is_locked(case: Case, deed: Deed) -> Iterator[str]:
@@ -229,7 +261,10 @@ def collateral(case: Case) -> Iterator[tuple[str, str]]:
             senders = case.authors.by_version.get(version(history.versions[at]), [])
             if not diff or not senders or any(sent.foreign for sent in senders):
                 continue
-            deeds = [deed for sent in senders for deed in case.authors.deeds(sent) if deed.uid == uid(history.versions[at])]
+            deeds = [deed for sent in senders for deed in case.authors.deeds(sent)]
+            deeds = [deed for deed in deeds if deed.uid == uid(history.versions[at]) or deed.strategy not in SAFE]
+            writers = {deed.writer for deed in deeds}
+            deeds += [deed for deed in case.record.deeds if deed.writer in writers and not any(want.unique for want in deed.wants)]
             lists = any(deed.strategy in ("merge", "apply") for deed in deeds)
             for path, (before, after) in diff.items():
                 if not _asserted(deeds, path) and not (lists and path[1] in _LISTS):
@@ -273,6 +308,9 @@ def _pruned(value: Json) -> Json:
 
 
 def _was_told(deed: Deed, want: Want) -> bool:
+    """Whether the outcome names the path: altered by the server, or a value that the caller took for settled and that has changed."""
+    if any(text(want.path) == name or text(want.path).endswith(f".{name}") for name in deed.contradicted):
+        return True
     return any(name in (text(want.path), want.path[1]) for name in deed.altered) or any(
         name.startswith(text(want.path)) or text(want.path).startswith(name) for name in deed.altered
     )
@@ -298,6 +336,11 @@ def _expected(deed: Deed, path: Path) -> Json:
         if covers(written, path):
             return value if written == path else find({"x": value}, ("x", *path[len(written) :]))
     return find(deed.held, path)
+
+
+def _above(path: Path) -> Path:
+    """The container that the last step leads into: a write also depends on what it is put into."""
+    return path[:-1] if len(path) > 2 else path
 
 
 def _read(deed: Deed, path: Path) -> bool:
@@ -327,7 +370,7 @@ def _own(case: Case, deed: Deed, path: Path, at: int) -> bool:
 
 def _asserted(deeds: list[Deed], path: Path) -> bool:
     for deed in deeds:
-        for want in deed.wants:
+        for want in (*deed.wants, *(want for _, wants in deed.past for want in wants)):
             if covers(want.path, path):
                 return True
             if want.path[:3] == path[:3] and len(path) > 3 and path[1] in ("conditions", "parts"):
@@ -340,6 +383,6 @@ def _number(case: Case, deed: Deed, at: int) -> int:
 
 
 RULES: tuple[Callable[[Case, Deed], Iterator[str]], ...] = (
-    acknowledged_is_there, unchanged_is_true, gone_is_true, refusals_are_true, decided_on_what_stands, overwrote_what_it_knew, locked_is_locked,
+    acknowledged_is_there, unchanged_is_true, gone_is_true, refusals_are_true, conflicts_are_true, decided_on_what_stands, overwrote_what_it_knew, locked_is_locked,
     written_once, plan_is_of_its_time, made_is_true,
 )  # fmt: skip

@@ -31,6 +31,8 @@ class _Missing:
 MISSING: Any = _Missing()
 #: The keyed lists: where they are, and by which member.
 KEYED: dict[Path, str] = {("status", "conditions"): "type", ("status", "parts"): "name"}
+#: Lists of distinct scalars. The step to an element is `("", element)`.
+SETS: tuple[Path, ...] = (("status", "tags"),)
 
 _TEXT = {"type": "string"}
 _NUMBER = {"type": "integer"}
@@ -100,6 +102,9 @@ def find(tree: Json, path: Path) -> Json:
     for step in path:
         if isinstance(step, tuple):
             entries = tree if isinstance(tree, list) else []
+            if not step[0]:
+                tree = step[1] if step[1] in entries else MISSING
+                continue
             tree = next((entry for entry in entries if isinstance(entry, dict) and entry.get(step[0]) == step[1]), MISSING)
         else:
             tree = tree.get(step, MISSING) if isinstance(tree, dict) else MISSING
@@ -113,6 +118,8 @@ def leaves(tree: Json, at: Path = ()) -> dict[Path, Json]:
     key = KEYED.get(at)
     if isinstance(tree, list) and key is not None:
         return {path: leaf for entry in tree for path, leaf in leaves(entry, (*at, (key, entry.get(key, "")))).items()}
+    if isinstance(tree, list) and at in SETS:
+        return {(*at, ("", element)): element for element in tree}
     return {} if tree is None else {at: tree}
 
 

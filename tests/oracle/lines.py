@@ -46,7 +46,7 @@ class Server(Protocol):
     def send(self, request: Request, /, timeout: float | None = None) -> Answer: ...
 
 
-@dataclass
+@dataclass(frozen=True)
 class Rates:
     """How often a request meets which trouble."""
 
@@ -157,11 +157,23 @@ class AsyncLine:
             answer = self._server.send(request)
             return answer, self._book.note(flow, request, answer)
 
-        def carry() -> tuple[Answer, Sent]:
-            answer = self._server.send(request)
-            return answer, self._book.note(flow, request, answer)
+        noted: list[Sent] = []
+        abandoned = threading.Event()
 
-        return await asyncio.to_thread(carry)
+        def carry() -> Answer:
+            answer = self._server.send(request)
+            noted.append(self._book.note(flow, request, answer))
+            if abandoned.is_set():
+                noted[0].fate = "cancelled"
+            return answer
+
+        try:
+            return await asyncio.to_thread(carry), noted[0]
+        except asyncio.CancelledError:
+            abandoned.set()
+            for sent in noted:
+                sent.fate = "cancelled"
+            raise
 
     async def _turns(self, dice: random.Random) -> None:
         for _ in range(dice.randrange(SLOW) if dice.random() < 0.15 else dice.randrange(QUICK)):

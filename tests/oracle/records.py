@@ -54,6 +54,8 @@ class Deed:
     wants: list[Want] = field(default_factory=list)
     #: What the same session has written before, by an earlier flush.
     own: dict[Path, Json] = field(default_factory=dict)
+    #: What earlier runs of the caller's function saw and wanted: their answer may have been lost.
+    past: list[tuple[list[Saw], list[Want]]] = field(default_factory=list)
     #: How often the caller's function ran.
     runs: int = 0
     result: str = ""
@@ -61,6 +63,7 @@ class Deed:
     object: Json = None
     repaired: tuple[str, ...] = ()
     altered: tuple[str, ...] = ()
+    contradicted: tuple[str, ...] = ()
     created: bool | None = None
     made: Json = None
     #: The version that a build function was given, for create_once.
@@ -83,7 +86,7 @@ class Deed:
 
     def want(self, path: Path, value: Json, *, unique: bool = False, raised: bool = False, whenever: bool = False) -> None:
         """Note an assertion; it replaces earlier ones at or below the path, and makes what was read back there outdated."""
-        self.wants = [one for one in self.wants if not covers(path, one.path)]
+        self.wants = [one for one in self.wants if not covers(path, one.path) and not (one.value is GONE and covers(one.path, path))]
         self.wants.append(Want(path, value, unique, raised, whenever))
         self.saw = [one for one in self.saw if not (one.how == "after" and meets(one.path, path))]
 
@@ -94,6 +97,12 @@ class Deed:
             self.saw.append(Saw(path, value, how))
         elif any(one.raised for one in staged) or not any(covers(one.path, path) for one in staged):
             self.saw.append(Saw(path, value, "after"))
+
+    def again(self) -> None:
+        """The caller's function runs, perhaps not for the first time: only what it does now counts."""
+        self.runs += 1
+        self.past.append((self.saw, self.wants))
+        self.saw, self.wants = [], []
 
     def follow(self, id: str) -> Deed:
         """The next write of the same session: earlier reads stay, but for what was written since."""

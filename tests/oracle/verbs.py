@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import copy
+import sys
 import threading
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -87,7 +88,7 @@ class Caller:
         if obj is None:
             return
         deed = self._deed(action, obj)
-        if action.verb == "session" and action.guard:
+        if action.verb in ("session", "create_inside", "crowd") and action.guard:
             deed.see(SIZE, find(obj, SIZE))
         self.book.record.deeds.append(deed)
         self.book.record.operations += 1
@@ -101,7 +102,7 @@ class Caller:
         except Boom as boom:
             self._ended(deed, deeds, action, "raised", " ".join(getattr(boom, "__notes__", [])))
         except fiferail.FiferailError as error:
-            self._ended(deed, deeds, action, type(error).__name__, str(error))
+            self._ended(deed, deeds, action, "Conflict" if isinstance(error, fiferail.Conflict) else type(error).__name__, str(error))
         except Exception as error:
             self._ended(deed, deeds, action, "crash", f"{type(error).__name__}: {error}")
             deed.wrong.append(f"crash: {type(error).__name__}: {error}")
@@ -138,6 +139,7 @@ class Caller:
         deed.object = copy.deepcopy(outcome.object)
         deed.repaired = tuple(path for path, _ in outcome.repaired)
         deed.altered = tuple(outcome.altered)
+        deed.contradicted = tuple(map(str, getattr(outcome, "contradicted", ())))
         if target and deed.object is not None:
             self._outcome[target] = deed.object
 
@@ -208,29 +210,32 @@ async def _flushed(caller: Caller, action: Action, pen: Pen) -> None:
     deed, door = pen.deed, caller.doors[action.writer]
     follows = deed.follow(f"{deed.id}~")
     caller.book.record.deeds.append(follows)
-    if action.stage_meanwhile and door.is_async:
-        outcome = await _meanwhile(door, pen, follows, action.number)
-    elif action.stage_meanwhile:
-        outcome = await door.flush(pen.status)
-    else:
-        outcome = await door.flush(pen.status)
+    try:
+        outcome = await _meanwhile(caller, action, pen, follows, door.flush(pen.status))
+    except Exception:
+        follows.result = "never begun"
+        if not action.discard:
+            deed.result = "tried again"  # leaving the session flushes once more
+        raise
     caller.finish(deed, outcome)
     pen.deed = follows
 
 
-async def _meanwhile(door: Any, pen: Pen, follows: Deed, turns: int) -> Any:
-    """Stage while the flush is on its way."""
-    flushing = asyncio.ensure_future(door.flush(pen.status))
+async def _meanwhile(caller: Caller, action: Action, pen: Pen, follows: Deed, request: Coroutine[Any, Any, Any]) -> Any:
+    """Wait for a request of the session; stage while it is on its way, where the step says so."""
+    if not action.stage_meanwhile or not caller.doors[action.writer].is_async:
+        return await request
+    waiting = asyncio.ensure_future(request)
     try:
-        for _ in range(1 + turns % 5):
+        for _ in range(1 + action.number % 5):
             await asyncio.sleep(0)
         token = f"t{follows.id}.late;"
         pen.status["late"] = token
         follows.want(("status", "late"), token, unique=True, whenever=True)
-        return await flushing
+        return await waiting
     except asyncio.CancelledError:
-        flushing.cancel()
-        await asyncio.gather(flushing, return_exceptions=True)
+        waiting.cancel()
+        await asyncio.gather(waiting, return_exceptions=True)
         raise
 
 
@@ -238,8 +243,7 @@ async def mutate(caller: Caller, action: Action, deed: Deed) -> Deed:
     """One call; the function may run again."""
 
     def change(status: Any) -> None:
-        deed.runs += 1
-        deed.saw, deed.wants = [], []
+        deed.again()
         if action.guard:
             deed.see(SIZE, find(deed.held, SIZE))
         pen = Pen(status, deed)
@@ -256,8 +260,7 @@ def _builder(action: Action, deed: Deed) -> Callable[[Any], Any]:
     """A build function that stands on the spec, the generation and the fence, and notes what it was shown."""
 
     def build(obj: Any) -> Any:
-        deed.runs += 1
-        deed.saw, deed.wants = [], []
+        deed.again()
         deed.built_on = version(obj)
         if deed.runs == 1 and deed.built_on != deed.base and not deed.own and deed.verb == "create_once":
             deed.wrong.append(f"newer base: build was given version {deed.built_on}, the caller holds {deed.base}")
@@ -265,7 +268,6 @@ def _builder(action: Action, deed: Deed) -> Callable[[Any], Any]:
         status = obj.get("status")
         last = status.get("lastPlan") if status is not None else None
         n = last.get("n", 0) if last is not None else 0
-        deed.saw = []
         deed.see(("metadata", "generation"), generation)
         deed.see(SIZE, size)
         if action.fence:
@@ -285,28 +287,37 @@ async def create_once(caller: Caller, action: Action, deed: Deed) -> Deed:
     fence = "lastPlan" if action.fence else None
     door = caller.doors[action.writer]
     made = await door.create_once(caller.given(action, deed), action.slot, _builder(action, deed), fence)
-    _made(caller, deed, made, action)
+    _made(caller, deed, made)
     return deed
 
 
 async def create_inside(caller: Caller, action: Action, deed: Deed) -> Deed:
     """The same inside a session that has something staged."""
     door = caller.doors[action.writer]
-    async with door.session(caller.given(action, deed)) as status:
+    async with door.session(caller.given(action, deed), **_options(action)) as status:
         pen = Pen(status, deed)
         for name, number in action.edits:
             EDITS[name](pen, number)
         _traced(pen)
         creating = deed.follow(f"{deed.id}~c")
-        creating.verb, creating.fenced, creating.saw = "create_inside", action.fence, []
-        caller.book.record.deeds.append(creating)
-        made = await door.create_in(status, action.slot, _builder(action, creating), "lastPlan" if action.fence else None)
+        creating.strategy, creating.fenced, creating.saw = "compare", action.fence, []
+        deed.verb = "session"
+        last = deed.follow(f"{deed.id}~l")
+        caller.book.record.deeds += [creating, last]
+        request = door.create_in(status, action.slot, _builder(action, creating), "lastPlan" if action.fence else None)
+        try:
+            made = await _meanwhile(caller, action, pen, last, request)
+        except Exception:
+            deed.result = "tried again"  # leaving the session flushes once more
+            creating.result, last.result = "" if creating.runs else "never begun", "never begun"
+            raise
         deed.result = "flushed"
-        _made(caller, creating, made, action)
+        _made(caller, creating, made)
+    caller.finish(last, status.outcome)
     return deed
 
 
-def _made(caller: Caller, deed: Deed, made: Any, action: Action) -> None:
+def _made(caller: Caller, deed: Deed, made: Any) -> None:
     caller.finish(deed, made.outcome)
     deed.created, deed.made = made.created, copy.deepcopy(made.value)
     if not made.created:
@@ -317,8 +328,7 @@ async def edit(caller: Caller, action: Action, deed: Deed) -> Deed:
     """Spec and metadata through the writer."""
 
     def change(view: Any) -> None:
-        deed.runs += 1
-        deed.saw, deed.wants = [], []
+        deed.again()
         if action.number % 2:
             deed.see(SIZE, view["spec"]["size"])
         token = f"t{deed.id}.label;"
@@ -333,7 +343,7 @@ async def edit(caller: Caller, action: Action, deed: Deed) -> Deed:
 async def crowd(caller: Caller, action: Action, deed: Deed) -> Deed:
     """Several threads stage in one session."""
     door = caller.doors[action.writer]
-    async with door.session(caller.given(action, deed)) as status:
+    async with door.session(caller.given(action, deed), **_options(action)) as status:
         if not isinstance(status.peek("extra"), dict):
             status["extra"] = {}
         tokens = [[(f"{deed.id}-{one}-{index}", f"t{deed.id}.{one}.{index};") for index in range(20)] for one in range(CREW)]
@@ -343,10 +353,13 @@ async def crowd(caller: Caller, action: Action, deed: Deed) -> Deed:
                 status["extra"][name] = token
 
         threads = [threading.Thread(target=stage, args=(pairs,)) for pairs in tokens]
+        usual = sys.getswitchinterval()
+        sys.setswitchinterval(1e-6)
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
+        sys.setswitchinterval(usual)
         for name, token in (pair for pairs in tokens for pair in pairs):
             deed.want(("status", "extra", name), token, unique=True)
     caller.finish(deed, status.outcome, action.target)
