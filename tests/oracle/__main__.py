@@ -1,7 +1,7 @@
 """The oracle from the command line: `python -m tests.oracle --seconds 600 --seed 1 --server embedded`.
 
-Plays seed after seed until the time is over. A violation is made smaller where a run can be repeated exactly (tasks on the embedded server) and
-printed with its program. The exit code is 1 if there was any.
+Plays seed after seed until the time is over. A violation is made smaller where a run can be repeated exactly (tasks on the embedded
+server) and printed with its program. The exit code is 1 if there was any.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ class Session:
             return lambda program: world.run(program, mode)
         return tasks.run if mode == "tasks" else threads.run
 
-    def tell(self, seed: int, mode: str, theme: str, violations: list[Violation], small: bool) -> None:
+    def report(self, seed: int, mode: str, theme: str, violations: list[Violation], small: bool) -> None:
         """Print what was found, as small as it can be had."""
         self._say(f"\nseed {seed} ({mode}{', theme ' + theme if theme else ''}):")
         if small and mode == "tasks" and self._world is None:
@@ -121,7 +121,7 @@ def main() -> int:
             mode = modes[seed % len(modes)]
             if violations := session.play(seed, mode, options.theme):
                 bad += 1
-                session.tell(seed, mode, options.theme, violations, not options.no_shrink)
+                session.report(seed, mode, options.theme, violations, not options.no_shrink)
             seed += 1
     finally:
         session.close()

@@ -1,8 +1,8 @@
 """What a caller does with a status that it holds open: every kind of read, every kind of write, each noted with what was seen.
 
-An edit gets a `Pen` and one number that varies it. It notes in the deed what the caller saw and what it asserted, in the oracle's own words,
-and it never looks at anything of the writer but what a user would. `peek` and the caller's own dict are used to find out what stands there
-without reading it.
+An edit gets a `Pen` and one number that varies it. It notes in the deed what the caller saw and what it asserted, in the oracle's own
+words, and it never looks at anything of the writer but what a user would. `peek` and the caller's own dict are used to find out what
+stands there without reading it.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .kind import MISSING, Json, Path, find
+from .kind import MISSING, Json, Path, find, meets
 from .models import MODELS
 from .records import GONE, Deed
 
@@ -21,7 +21,8 @@ FIELDS = ("phase", "note", "owner")
 MEMBERS = ("a", "b", "c")
 TYPES = ("Ready", "Probed", "Synced")
 ODD: tuple[Json, ...] = (
-    [1, None, "x"], [{"a": None, "b": 1.5}], 1e21, 0.5, True, -7, "<&>\u2028 \u00e4", ["\U0001f600", [], {}], 12345678901234567, [[1], [2, []]],
+    [1, None, "x"], [{"a": None, "b": 1.5}], 1e21, 0.5, True, -7, "<&>\u2028 \u00e4", ["\U0001f600", [], {}], 12345678901234567,
+    [[1], [2, []]],
 )  # fmt: skip
 
 
@@ -47,7 +48,7 @@ class Pen:
     def saw(self, path: Path, value: Json, how: str = "value") -> None:
         """Note a read; a first look at what the caller holds must show what the caller holds."""
         deed = self.deed
-        fresh = not deed.own and deed.runs <= 1 and not any(True for one in deed.wants if one.path[: 1 + len(path)] == (S, *path)[: len(one.path)])
+        fresh = not deed.own and deed.runs <= 1 and not any(meets(one.path, (S, *path)) for one in deed.wants)
         if fresh and how == "value":
             held = find(deed.held, (S, *path))
             if held != value:
@@ -320,25 +321,26 @@ def drop_row(pen: Pen, n: int) -> None:
 
 def set_condition(pen: Pen, n: int) -> None:
     """Say a condition."""
-    type = TYPES[n % 3]
-    pen.status.conditions.set(type, (True, False, None)[(n // 3) % 3], reason="Said", message=pen.mark(("conditions", ("type", type), "message")))
+    name = TYPES[n % 3]
+    message = pen.mark(("conditions", ("type", name), "message"))
+    pen.status.conditions.set(name, (True, False, None)[(n // 3) % 3], reason="Said", message=message)
 
 
 def read_condition(pen: Pen, n: int) -> None:
     """Decide on a condition."""
-    type = TYPES[n % 3]
-    path: Path = ("conditions", ("type", type), "message")
-    found = pen.status.conditions.get(type)
+    name = TYPES[n % 3]
+    path: Path = ("conditions", ("type", name), "message")
+    found = pen.status.conditions.get(name)
     seen = MISSING if found is None else found.get("message", MISSING)
     pen.saw(path, seen)
-    pen.status["note"] = pen.mark(("note",), f" as {type} says {seen}")
+    pen.status["note"] = pen.mark(("note",), f" as {name} says {seen}")
 
 
 def remove_condition(pen: Pen, n: int) -> None:
     """Take a condition away."""
-    type = TYPES[n % 3]
-    pen.status.conditions.remove(type)
-    pen.deed.want((S, "conditions", ("type", type)), GONE)
+    name = TYPES[n % 3]
+    pen.status.conditions.remove(name)
+    pen.deed.want((S, "conditions", ("type", name)), GONE)
 
 
 # -- models
@@ -357,8 +359,8 @@ def store_model(pen: Pen, n: int) -> None:
 EDITS: dict[str, Callable[[Pen, int], None]] = {
     edit.__name__: edit
     for edit in (
-        put, put_from_dict, put_from_view, put_from_object, choose_mode, bump, pop, delete, raise_to, raise_and_read, odd_value, unknown_field,
-        put_member, assign_map, assign_and_read_back, setdefault, look_whether, deep_copy, iterate, append, count_elements, put_entry, read_entry,
-        assign_entries, drop_row, set_condition, read_condition, remove_condition, store_model,
+        put, put_from_dict, put_from_view, put_from_object, choose_mode, bump, pop, delete, raise_to, raise_and_read, odd_value,
+        unknown_field, put_member, assign_map, assign_and_read_back, setdefault, look_whether, deep_copy, iterate, append, count_elements,
+        put_entry, read_entry, assign_entries, drop_row, set_condition, read_condition, remove_condition, store_model,
     )
 }  # fmt: skip

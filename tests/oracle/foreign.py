@@ -26,7 +26,7 @@ def first_status(n: int) -> Json:
         "refs": ["first"], "tags": ["first"], "lastPlan": {"id": "none", "n": 0},
         "rows": [{"name": name, "by": "first", "extra": f"x-{name}"} for name in MEMBERS],
         "parts": [{"name": name, "by": "first", "extra": f"x-{name}"} for name in MEMBERS[: n % 4]],
-        "conditions": [condition(type, "first") for type in TYPES[: n % 3]],
+        "conditions": [condition(name, "first") for name in TYPES[: n % 3]],
     }  # fmt: skip
 
 
@@ -66,8 +66,8 @@ class Foreigner:
         status: Json = (
             {FIELDS[n % 3]: token}, {"net": {MEMBERS[n % 3]: token}}, {FIELDS[n % 2]: None}, {"net": None}, {"gen": n % 50},
             {"refs": [token]}, {"extra": {MEMBERS[n % 3]: token}}, {"mode": ("Up", "Down")[n % 2]}, {"deep": {"hidden": token}},
-            {"rows": [{"name": name, "by": token, "extra": f"x-{name}"} for name in MEMBERS[n % 3 :]]}, {"anything": token}, {"lastSeen": token},
-            {"net": {"z": token}}, {"refs": None}, {"extra": None}, {"deep": {"inner": {"hidden": token}}},
+            {"rows": [{"name": name, "by": token, "extra": f"x-{name}"} for name in MEMBERS[n % 3 :]]}, {"anything": token},
+            {"lastSeen": token}, {"net": {"z": token}}, {"refs": None}, {"extra": None}, {"deep": {"inner": {"hidden": token}}},
         )[(n // 4) % 16]  # fmt: skip
         await self._merge(action, status)
 
@@ -78,9 +78,9 @@ class Foreigner:
         name = MEMBERS[n % 3]
         entries = [entry for entry in status.get("parts") or [] if entry["name"] != name]
         status["parts"] = [*entries, {"name": name, "by": token, "extra": f"x-{name}"}]
-        type = TYPES[n % 3]
-        kept = [entry for entry in status.get("conditions") or [] if entry["type"] != type]
-        status["conditions"] = [condition(type, token), *kept] if n % 2 else [*kept, condition(type, token)]
+        said = condition(TYPES[n % 3], token)
+        kept = [entry for entry in status.get("conditions") or [] if entry["type"] != said["type"]]
+        status["conditions"] = [said, *kept] if n % 2 else [*kept, said]
         await self._door.call("replace", obj, "status", field_manager="putter")
 
     async def replace_all(self, action: Action, token: str, n: int) -> None:
@@ -91,7 +91,8 @@ class Foreigner:
 
     async def apply(self, action: Action, token: str, n: int) -> None:
         """A forced apply, by one of two managers."""
-        status = ({"phase": token}, {"conditions": [condition(TYPES[n % 3], token)]}, {"net": {MEMBERS[n % 3]: token}}, {"owner": token})[n % 4]
+        said = condition(TYPES[n % 3], token)
+        status = ({"phase": token}, {"conditions": [said]}, {"net": {MEMBERS[n % 3]: token}}, {"owner": token})[n % 4]
         body = {**identity(action.target), "status": status}
         manager = f"applier-{n % 2}"
         await self._door.call("patch", body, body, type="apply", subresource="status", field_manager=manager, force=True)

@@ -16,7 +16,7 @@ _TOKEN = re.compile(rb"t([0-9f][0-9a-z~-]*)\.[0-9a-z.]+;")
 class Change(NamedTuple):
     """One leaf that a version changed."""
 
-    index: int
+    at: int
     before: Json
     after: Json
 
@@ -44,7 +44,7 @@ class History:
     def landings(self, path: Path, value: Json) -> list[int]:
         """The versions that brought this value to this path."""
         if path in self.changes or not isinstance(value, dict):
-            return [change.index for change in self.changes.get(path, ()) if change.after == value]
+            return [change.at for change in self.changes.get(path, ()) if change.after == value]
         return []
 
     def at_or_after(self, number: int) -> list[Json]:

@@ -1,4 +1,4 @@
-"""The judge: from the full history of versions and what every caller saw, wanted and was told, what went wrong.
+"""The judge: from the full history of versions and what every caller saw, wanted and was answered, what went wrong.
 
 Written from the specification alone; it knows nothing of how the writer or the checker work. One function per rule. A violation is certain:
 tokens are unique, so who wrote a value and what it was computed from can be read off the values.
@@ -45,7 +45,8 @@ class Case:
         self.landed: dict[tuple[str, int], list[Deed]] = {}
         self.landings: dict[int, list[int]] = {}
         for deed in record.deeds:
-            found = sorted({at for want in deed.wants if want.unique and not want.whenever for at in self.history(deed).landings(want.path, want.value)})
+            traced = [want for want in deed.wants if want.unique and not want.whenever]
+            found = sorted({at for want in traced for at in self.history(deed).landings(want.path, want.value)})
             self.landings[id(deed)] = found
             for at in found:
                 self.landed.setdefault((deed.uid, at), []).append(deed)
@@ -73,7 +74,7 @@ def judge(record: Record) -> list[Violation]:
     return found
 
 
-# -- what the caller was told
+# -- what the caller was answered
 
 
 def acknowledged_is_there(case: Case, deed: Deed) -> Iterator[str]:
@@ -85,7 +86,8 @@ def acknowledged_is_there(case: Case, deed: Deed) -> Iterator[str]:
         yield f"{deed.result}, but the version that was returned is not in the history"
         return
     for want in deed.wants:
-        if not holds(deed, want, deed.object) and not _was_told(deed, want) and not (want.whenever and history.landings(want.path, want.value)):
+        landed = want.whenever and history.landings(want.path, want.value)
+        if not landed and not holds(deed, want, deed.object) and not _reported(deed, want):
             stands = find(deed.object, want.path)
             yield f"{deed.result}, but {text(want.path)} is {pretty(stands)}, not {pretty(want.value)}, in version {version(deed.object)}"
 
@@ -94,7 +96,7 @@ def unchanged_is_true(case: Case, deed: Deed) -> Iterator[str]:
     """Unchanged: every assertion holds in some version that is not older than the caller's."""
     if deed.result != "unchanged" or deed.verb.startswith("create"):
         return
-    wants = [want for want in deed.wants if not _was_told(deed, want) and not _unknown(want)]
+    wants = [want for want in deed.wants if not _reported(deed, want) and not _unknown(want)]
     if not any(all(holds(deed, want, obj) for want in wants) for obj in case.history(deed).at_or_after(deed.base)):
         yield f"unchanged, but no version from {deed.base} on has " + ", ".join(f"{text(want.path)}={pretty(want.value)}" for want in wants)
 
@@ -119,7 +121,8 @@ def conflicts_are_true(case: Case, deed: Deed) -> Iterator[str]:
     history = case.history(deed)
     end = len(history.versions)
     read = any(history.changed_between(_above(saw.path), deed.base, end) for saw in deed.saw)
-    written = any(history.changed_between(_above(want.path), deed.base, end) and not _own(case, deed, want.path, end) for want in deed.wants)
+    strange = [want.path for want in deed.wants if not _own(case, deed, want.path, end)]
+    written = any(history.changed_between(_above(path), deed.base, end) for path in strange)
     if not read and not written:
         yield f"Conflict, but nothing that it read or wrote has changed since version {deed.base}: {deed.said}"
 
@@ -146,7 +149,7 @@ def _moved_reads(case: Case, deed: Deed, at: int) -> Iterator[str]:
 
 
 def overwrote_what_it_knew(case: Case, deed: Deed) -> Iterator[str]:
-    """What a write replaces is what its caller held, or the caller's own earlier write that it was told of, or a repair that is reported."""
+    """What a write replaces is what its caller held, or the caller's own acknowledged write, or a repair that is reported."""
     if deed.strategy in SAFE and not deed.verb.startswith("create"):
         for at in case.landings[id(deed)]:
             yield from _of_some_run(case, deed, lambda run, at=at: list(_unknown_victims(case, run, at)))  # type: ignore[misc]
@@ -178,7 +181,7 @@ def _of_some_run(case: Case, deed: Deed, complaints: Callable[[Deed], list[str]]
 
 
 def locked_is_locked(case: Case, deed: Deed) -> Iterator[str]:
-    """LOCKED: between the caller's version and the write there are only the caller's own writes that it was told of."""
+    """LOCKED: between the caller's version and the write there are only the caller's own acknowledged writes."""
     if deed.strategy != "locked" or deed.own:
         return
     history = case.history(deed)
@@ -218,7 +221,7 @@ def plan_is_of_its_time(case: Case, deed: Deed) -> Iterator[str]:
                 yield f"the plan landed in version {_number(case, deed, at)} over {pretty(find(history.versions[at - 1], slot))}"
             filled = [one for one in range(history.index.get(deed.built_on, at), at) if find(history.versions[one], slot) is not MISSING]
             if filled and not deed.fenced:
-                yield f"a plan was made and cleared in version {version(history.versions[filled[0]])}, after this one was built, before it landed"
+                yield f"a plan stood in version {version(history.versions[filled[0]])}, after this one was built and before it landed"
 
 
 def made_is_true(case: Case, deed: Deed) -> Iterator[str]:
@@ -248,7 +251,7 @@ def double_creation(case: Case) -> Iterator[tuple[str, str]]:
             filled[key, str(change.after)] += 1
     for (key, plan), times in claimed.items():
         if times > filled[key, plan]:
-            yield "run", f"{times} callers were told that they created {plan}, which was stored {filled[key, plan]} times"
+            yield "run", f"{times} callers were answered that they created {plan}, which was stored {filled[key, plan]} times"
 
 
 # -- what nobody asserted
@@ -269,7 +272,8 @@ def collateral(case: Case) -> Iterator[tuple[str, str]]:
             for path, (before, after) in diff.items():
                 if not _asserted(deeds, path) and not (lists and path[1] in _LISTS):
                     who = ",".join(sorted({deed.id for deed in deeds}))
-                    yield who, f"version {version(history.versions[at])} changed {text(path)} from {pretty(before)} to {pretty(after)}; nobody asserted it"
+                    change = f"{text(path)} from {pretty(before)} to {pretty(after)}"
+                    yield who, f"version {version(history.versions[at])} changed {change}; nobody asserted it"
 
 
 def moved_fields(case: Case) -> Iterator[tuple[str, str]]:
@@ -307,7 +311,7 @@ def _pruned(value: Json) -> Json:
     return [_pruned(member) for member in value] if isinstance(value, list) else value
 
 
-def _was_told(deed: Deed, want: Want) -> bool:
+def _reported(deed: Deed, want: Want) -> bool:
     """Whether the outcome names the path: altered by the server, or a value that the caller took for settled and that has changed."""
     if any(text(want.path) == name or text(want.path).endswith(f".{name}") for name in deed.contradicted):
         return True
@@ -353,14 +357,14 @@ def _repaired(deed: Deed, path: Path) -> bool:
 
 
 def _known(deed: Deed, other: Deed) -> bool:
-    """Whether it is an own write that the caller was told of before."""
-    return other.flow == deed.flow and other.writer == deed.writer and other.result in STORED and (
+    """Whether it is an own write whose outcome the caller had before."""
+    return other.flow == deed.flow and other.writer == deed.writer and other.result in (*STORED, "flushed") and (
         other.order < deed.order or (other.order == deed.order and other is not deed)
     )  # fmt: skip
 
 
 def _own(case: Case, deed: Deed, path: Path, at: int) -> bool:
-    """Whether every change of the path since the caller's version is an own write that the caller was told of."""
+    """Whether every change of the path since the caller's version is an own write whose outcome the caller had."""
     changed = case.history(deed).changed_between(path, deed.base, at)
     return bool(changed) and all(
         any(_known(deed, other) and any(meets(want.path, path) for want in other.wants) for other in case.landed.get((deed.uid, one), ()))
@@ -383,6 +387,6 @@ def _number(case: Case, deed: Deed, at: int) -> int:
 
 
 RULES: tuple[Callable[[Case, Deed], Iterator[str]], ...] = (
-    acknowledged_is_there, unchanged_is_true, gone_is_true, refusals_are_true, conflicts_are_true, decided_on_what_stands, overwrote_what_it_knew, locked_is_locked,
-    written_once, plan_is_of_its_time, made_is_true,
+    acknowledged_is_there, unchanged_is_true, gone_is_true, refusals_are_true, conflicts_are_true, decided_on_what_stands,
+    overwrote_what_it_knew, locked_is_locked, written_once, plan_is_of_its_time, made_is_true,
 )  # fmt: skip

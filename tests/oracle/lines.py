@@ -68,7 +68,7 @@ class Rates:
         return ""
 
 
-CALM = Rates(0, 0, 0, 0, 0, 0, 0, 0)
+USUAL = Rates()
 
 
 class Book:
@@ -112,7 +112,8 @@ def refusal(trouble: str) -> Answer | None:
         return None
     code, reason = codes[trouble]
     details = {"retryAfterSeconds": 1} if code == 429 else {}
-    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": trouble, "details": details}
+    body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": code, "reason": reason, "message": trouble}
+    body["details"] = details
     headers = {"content-type": "application/json", **({"retry-after": "1"} if code == 429 else {})}
     return Answer(code, json.dumps(body).encode(), headers)
 
@@ -219,7 +220,7 @@ class Line:
         return answer
 
     def sleep(self, seconds: float) -> None:
-        """Give way; a pause need not last here."""
+        """Yield the processor; a pause need not last here."""
         self._book.now += seconds / 4
         time.sleep(0)
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from .doors import Settings
-from .lines import Rates
+from .lines import USUAL, Rates
 from .themes import BY_NAME, THEMES, Theme, swarm
 from .verbs import Action
-
 
 
 @dataclass
@@ -24,7 +24,7 @@ class Program:
     flows: list[list[Action]]
     foreign: list[list[Action]]
     numbers: dict[str, int] = field(default_factory=dict)
-    rates: Rates = Rates()
+    rates: Rates = USUAL
 
     def steps(self) -> int:
         """How many steps there are."""
@@ -59,7 +59,8 @@ def generate(seed: int, theme: str = "", *, threads: bool = False, suffix: str =
         for number in range(dice.choice(about.flows))
     ]
     foreign = [
-        [_foreign(dice, f"f{number}-{step}", about, targets) for step in range(dice.randrange(2, 9))] for number in range(dice.randrange(1, 3))
+        [_foreign(dice, f"f{number}-{step}", about, targets) for step in range(dice.randrange(2, 9))]
+        for number in range(dice.randrange(1, 3))
     ]
     return Program(seed, about.name, writers, flows, foreign, {target: dice.randrange(100) for target in sorted(set(targets))}, about.rates)
 
@@ -96,27 +97,34 @@ def _foreign(dice: random.Random, id: str, theme: Theme, targets: Sequence[str])
 
 def smaller(program: Program) -> list[Program]:
     """Programs with less in them, the largest cuts first."""
-    found: list[Program] = []
+    found = [_with(program, kind, cut) for kind in ("foreign", "flows") for cut in _without_one(getattr(program, kind))]
     for kind in ("foreign", "flows"):
         flows: list[list[Action]] = getattr(program, kind)
-        for number in range(len(flows)):
-            found.append(replace(program, **{kind: [*flows[:number], *flows[number + 1 :]]}))
-    for kind in ("foreign", "flows"):
-        flows = getattr(program, kind)
         for number, flow in enumerate(flows):
-            for step, action in enumerate(flow):
-                shorter = [*flow[:step], *flow[step + 1 :]]
-                found.append(replace(program, **{kind: [*flows[:number], shorter, *flows[number + 1 :]]}))
-                for simpler in _simpler(action):
-                    changed = [*flow[:step], simpler, *flow[step + 1 :]]
-                    found.append(replace(program, **{kind: [*flows[:number], changed, *flows[number + 1 :]]}))
+            changed = [*_without_one(flow), *_with_one_simpler(flow)]
+            found += [_with(program, kind, [*flows[:number], one, *flows[number + 1 :]]) for one in changed]
     return found
+
+
+def _with(program: Program, kind: str, flows: list[list[Action]]) -> Program:
+    return replace(program, foreign=flows) if kind == "foreign" else replace(program, flows=flows)
+
+
+def _without_one(items: list[Any]) -> list[list[Any]]:
+    return [[*items[:at], *items[at + 1 :]] for at in range(len(items))]
+
+
+def _with_one_simpler(flow: list[Action]) -> list[list[Action]]:
+    return [[*flow[:at], simpler, *flow[at + 1 :]] for at, action in enumerate(flow) for simpler in _simpler(action)]
+
+
+#: Options of a step, and what they are when nothing is special.
+_PLAIN: dict[str, Any] = {
+    "troubled": False, "guard": False, "lossy": False, "cancel_after": 0, "flush_at": -1, "stage_meanwhile": False, "raises": False,
+    "discard": False, "strategy": "", "base": "get",
+}  # fmt: skip
 
 
 def _simpler(action: Action) -> list[Action]:
-    found = [replace(action, edits=[*action.edits[:at], *action.edits[at + 1 :]]) for at in range(len(action.edits)) if len(action.edits) > 1]
-    for name, value in (("troubled", False), ("guard", False), ("lossy", False), ("cancel_after", 0), ("flush_at", -1), ("stage_meanwhile", False),
-                        ("raises", False), ("discard", False), ("strategy", ""), ("base", "get")):  # fmt: skip
-        if getattr(action, name) != value:
-            found.append(replace(action, **{name: value}))
-    return found
+    fewer = [replace(action, edits=edits) for edits in _without_one(action.edits) if edits]
+    return fewer + [replace(action, **{name: value}) for name, value in _PLAIN.items() if getattr(action, name) != value]

@@ -6,10 +6,9 @@ import asyncio
 import json
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any
 
 import fiferail
 from fiferail.apiserver.real.launch import RealServer
@@ -107,7 +106,8 @@ class World:
 
     def _history(self, program: Program) -> dict[str, list[Json]]:
         """Everything up to now: a change of the marker comes last."""
-        marked = self.client.patch(identity("marker"), {"spec": {"label": f"{program.seed}-{time.monotonic()}"}})["metadata"]["resourceVersion"]
+        body = {"spec": {"label": f"{program.seed}-{time.monotonic()}"}}
+        marked = self.client.patch(identity("marker"), body)["metadata"]["resourceVersion"]
         with self._arrived:
             if not self._arrived.wait_for(lambda: self._marked == marked, timeout=PATIENCE):
                 raise RuntimeError("the watch did not bring every version in time")
@@ -139,7 +139,7 @@ def _as_processes(world: World, program: Program) -> Record:
     return record
 
 
-HOW: dict[str, Any] = {"tasks": _as_tasks, "threads": _as_threads, "processes": _as_processes}
+HOW: dict[str, Callable[[World, Program], Record]] = {"tasks": _as_tasks, "threads": _as_threads, "processes": _as_processes}
 
 
 @contextmanager

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from .kind import MISSING, Json, Path, covers, meets, uid, version
 
-#: What a caller was given to understand that its write is stored.
+#: The outcomes that say that a write is stored.
 STORED = ("applied", "rebased", "converged")
 #: A value that is to be removed.
 GONE = MISSING
@@ -34,13 +33,13 @@ class Want:
     value: Json
     unique: bool = False
     raised: bool = False
-    #: Staged while another request of the same session was on its way: any version may have it.
+    #: Staged while another request of the same session was in flight: any version may have it.
     whenever: bool = False
 
 
 @dataclass
 class Deed:
-    """One write of one caller through the writer: what it stood on, what it wanted, what it was told."""
+    """One write of one caller through the writer: what it stood on, what it wanted, what it was answered."""
 
     id: str
     flow: int
@@ -109,7 +108,8 @@ class Deed:
         written = {one.path: one.value for one in self.wants if not one.raised}
         kept = [one for one in self.saw if one.how != "after" and not any(meets(one.path, path) for path in written)]
         own = {**{path: value for path, value in self.own.items() if not any(covers(new, path) for new in written)}, **written}
-        return Deed(id, self.flow, self.order, self.writer, self.verb, self.strategy, self.held, self.claims, list(kept), own=own, lossy=self.lossy)
+        who = (self.flow, self.order, self.writer, self.verb, self.strategy)
+        return Deed(id, *who, self.held, self.claims, kept, own=own, lossy=self.lossy)
 
 
 @dataclass
@@ -151,8 +151,3 @@ class Record:
         self.wrong += other.wrong
         for trouble, times in other.troubles.items():
             self.troubles[trouble] = self.troubles.get(trouble, 0) + times
-
-
-def parameters(value: Any) -> str:
-    """The arguments of a step, for people."""
-    return ", ".join(str(one) for one in value)

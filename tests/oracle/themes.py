@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from .edits import EDITS
 from .foreign import FOREIGN
-from .lines import Rates
+from .lines import USUAL, Rates
 
 ALL = tuple(sorted(EDITS))
 VERBS = ("session", "session", "session", "mutate", "mutate", "create_once", "create_inside", "edit")
@@ -39,7 +39,7 @@ class Theme:
     unheard: float = 0.0
     troubled: float = 0.3
     cancelled: float = 0.0
-    rates: Rates = Rates()
+    rates: Rates = USUAL
 
 
 _WRITES = ("put", "put_from_dict", "put_member", "set_condition", "put_entry", "append", "delete")
@@ -50,8 +50,12 @@ THEMES: tuple[Theme, ...] = (
     Theme("memory-flush", (*_WRITES, "put_from_view"), ("session",), flush=0.9, writers=(1, 2), troubled=0.0),
     Theme("closure", ("put_from_dict", "put"), ("mutate",), bases=("get", "held"), troubled=0.2),
     Theme("closure-guard", ("put", "bump"), ("mutate",), ("spec", "merge"), guard=1.0, troubled=0.2),
-    Theme("plans", ("put",), ("create_once", "create_once", "create_inside"), ("plan", "clear", "spec", "clear"), troubled=0.8),
-    Theme("equal-plans", ("put",), ("create_once",), ("clear", "spec"), same=1.0, troubled=1.0, writers=(2, 3)),
+    Theme("plans", ("put",), ("create_once", "create_inside"), ("spec", "clear", "merge"), targets=("g",), flows=(3, 4, 5), troubled=1.0,
+          rates=Rates(busy=0.15, refused=0.15)),
+    Theme("busy-plans", ("put",), ("create_once",), ("plan", "plan", "plan", "spec"), targets=("g",), flows=(2, 3), fence=0.2, same=0.0,
+          troubled=1.0, rates=Rates(busy=0.4)),
+    Theme("equal-plans", ("put",), ("create_once",), ("clear", "merge"), targets=("g",), flows=(4, 5), same=1.0, troubled=1.0,
+          writers=(2, 3), rates=Rates(dropped=0.3, lost=0.1)),
     Theme("unheard-plans", ("put",), ("create_once",), unheard=1.0, troubled=0.0),
     Theme("staging", _WRITES, ("session", "create_inside"), flush=0.8, meanwhile=0.9, troubled=0.1),
     Theme("defaults", ("setdefault", "put_member"), ("session", "mutate"), troubled=0.1),
@@ -62,9 +66,10 @@ THEMES: tuple[Theme, ...] = (
     Theme("read-back", ("assign_and_read_back", "assign_map", "put_member"), ("session", "mutate"), troubled=0.0),
     Theme("models", ("store_model",), ("session", "mutate"), troubled=0.1),
     Theme("lossy", ("drop_row", "assign_entries", "put", "put_entry"), ("session",), lossy=0.8, troubled=0.1),
-    Theme("sharing", ("bump", "put", "put_member", "set_condition"), ("mutate", "session"), ("merge",), ("get",), writers=(1,), troubled=0.6,
-          flows=(5, 6, 7), targets=("g",), rates=Rates(lost=0.0, failed_late=0.0, cancelled_after=0.3)),
-    Theme("five-in-a-row", ("put", "set_condition", "put_entry"), ("session",), ("merge",), ("held", "held", "held", "get"), writers=(1,), troubled=0.0),
+    Theme("sharing", ("bump", "put", "put_member", "set_condition"), ("mutate", "session"), ("merge",), ("get",), writers=(1,),
+          troubled=0.6, flows=(5, 6, 7), targets=("g",), rates=Rates(lost=0.0, failed_late=0.0, cancelled_after=0.3)),
+    Theme("five-in-a-row", ("put", "set_condition", "put_entry"), ("session",), ("merge",), ("held", "held", "held", "get"),
+          writers=(1,), troubled=0.0),
     Theme("recreated", _WRITES, ("session", "mutate", "create_once"), ("delete", "delete", "merge"), troubled=0.3),
     Theme("faults", ALL, ("session", "mutate"), troubled=1.0, cancelled=0.1),
     Theme("values", ("odd_value", "unknown_field", "choose_mode", "put"), ("session", "mutate"), ("merge", "crd"), troubled=0.3),

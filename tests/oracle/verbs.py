@@ -1,4 +1,4 @@
-"""The verbs of the writer as steps of a program: each makes a deed, performs it through the public door and notes what the caller was told."""
+"""The verbs of the writer as steps of a program: each makes a deed, performs it through the public door and notes the outcome."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Action:
     guard: bool = False
     #: Before which edit the session is flushed; -1: not at all.
     flush_at: int = -1
-    #: Stage while that flush is on its way.
+    #: Stage while that flush is in flight.
     stage_meanwhile: bool = False
     raises: bool = False
     discard: bool = False
@@ -134,7 +134,7 @@ class Caller:
         return Deed(action.id, self.flow.number, self._order, settings.name, action.verb, strategy, held, claims, lossy=action.lossy)
 
     def finish(self, deed: Deed, outcome: Any, target: str = "") -> None:
-        """Note what the caller was told."""
+        """Note the outcome that the caller got."""
         deed.result = str(outcome.kind)
         deed.object = copy.deepcopy(outcome.object)
         deed.repaired = tuple(path for path, _ in outcome.repaired)
@@ -164,7 +164,7 @@ def _traced(pen: Pen) -> None:
 
 
 async def session(caller: Caller, action: Action, deed: Deed) -> Deed:
-    """Stage, flush on the way where the step says so, and write when the block ends."""
+    """Stage, flush in between where the step says so, and write when the block ends."""
     door = caller.doors[action.writer]
     status = None
     try:
@@ -222,7 +222,7 @@ async def _flushed(caller: Caller, action: Action, pen: Pen) -> None:
 
 
 async def _meanwhile(caller: Caller, action: Action, pen: Pen, follows: Deed, request: Coroutine[Any, Any, Any]) -> Any:
-    """Wait for a request of the session; stage while it is on its way, where the step says so."""
+    """Wait for a request of the session; stage while it is in flight, where the step says so."""
     if not action.stage_meanwhile or not caller.doors[action.writer].is_async:
         return await request
     waiting = asyncio.ensure_future(request)

@@ -1,4 +1,4 @@
-"""A process that plays parts of programs: `python -m tests.oracle.worker`. It reads tasks from its input and writes records to its output."""
+"""A process that plays parts of programs: `python -m tests.oracle.worker`. It reads tasks from its input, and writes records."""
 
 from __future__ import annotations
 
