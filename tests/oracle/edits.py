@@ -48,12 +48,16 @@ class Pen:
     def saw(self, path: Path, value: Json, how: str = "value") -> None:
         """Note a read; a first look at what the caller holds must show what the caller holds."""
         deed = self.deed
-        fresh = not deed.own and deed.runs <= 1 and not any(meets(one.path, (S, *path)) for one in deed.wants)
+        fresh = not deed.own and not deed.runs and not any(meets(one.path, (S, *path)) for one in deed.wants)
         if fresh and how == "value":
             held = find(deed.held, (S, *path))
             if held != value:
                 deed.wrong.append(f"newer base: the view shows {value!r} at {'.'.join(map(str, path))}, the caller's object has {held!r}")
         deed.see((S, *path), value, how)
+
+    def looks_into(self, name: str) -> None:
+        """Note that the caller reaches through a map or a list: it must be there."""
+        self.deed.looked.append((S, name))
 
     def peek(self, name: str) -> Json:
         """What is staged now, without reading it."""
@@ -173,6 +177,7 @@ def put_member(pen: Pen, n: int) -> None:
     if not isinstance(pen.peek("net"), dict):
         pen.status["net"] = {name: pen.mark(("net", name))}
     else:
+        pen.looks_into("net")
         pen.status["net"][name] = pen.mark(("net", name))
 
 
@@ -198,6 +203,7 @@ def setdefault(pen: Pen, n: int) -> None:
     """A member below a map that may not be there yet."""
     name = f"{MEMBERS[n % 3]}{n % 2}"
     standing = pen.peek("extra")
+    pen.looks_into("extra")
     found = pen.status.setdefault("extra", {})
     if not any(one.path[:2] == (S, "extra") for one in pen.deed.wants):
         pen.saw(("extra",), "absent" if standing is MISSING else "map", "present")
@@ -262,6 +268,7 @@ def append(pen: Pen, n: int) -> None:
     if standing is MISSING:
         pen.status[name] = [token]
     else:
+        pen.looks_into(name)
         pen.status[name].append(token)
     if name == "tags":
         pen.deed.want((S, name, ("", token)), token, unique=True)

@@ -55,6 +55,13 @@ class Case:
         """The versions of the object that the caller held."""
         return self.histories[deed.uid]
 
+    def writers_of(self, deed: Deed, at: int) -> list[Deed]:
+        """The deeds that made a version of the object: by their tokens, or by the request where they have none."""
+        found = self.landed.get((deed.uid, at), [])
+        if found:
+            return found
+        return [one for sent in self.authors.by_version.get(version(self.history(deed).versions[at]), ()) for one in self.authors.deeds(sent)]
+
     def returned(self, deed: Deed) -> History:
         """The versions of the object that the caller was given. MERGE and APPLY write to whatever has the name."""
         found = self.histories.get(uid(deed.object), None) if deed.strategy not in SAFE and deed.object is not None else None
@@ -87,18 +94,19 @@ def acknowledged_is_there(case: Case, deed: Deed) -> Iterator[str]:
         return
     for want in deed.wants:
         landed = want.whenever and history.landings(want.path, want.value)
-        if not landed and not holds(deed, want, deed.object) and not _reported(deed, want):
+        idle = want.value is GONE and _expected(deed, want.path) is MISSING  # removed again before it was ever there
+        if not landed and not idle and not holds(deed, want, deed.object) and not _reported(deed, want):
             stands = find(deed.object, want.path)
             yield f"{deed.result}, but {text(want.path)} is {pretty(stands)}, not {pretty(want.value)}, in version {version(deed.object)}"
 
 
 def unchanged_is_true(case: Case, deed: Deed) -> Iterator[str]:
-    """Unchanged: every assertion holds in some version that is not older than the caller's."""
-    if deed.result != "unchanged" or deed.verb.startswith("create"):
+    """Unchanged: every assertion holds in some version that is not older than the caller's. So it is when a session has ended well."""
+    if deed.result not in ("unchanged", "flushed") or deed.verb.startswith("create"):
         return
     wants = [want for want in deed.wants if not _reported(deed, want) and not _unknown(want)]
     if not any(all(holds(deed, want, obj) for want in wants) for obj in case.history(deed).at_or_after(deed.base)):
-        yield f"unchanged, but no version from {deed.base} on has " + ", ".join(f"{text(want.path)}={pretty(want.value)}" for want in wants)
+        yield f"{deed.result}, but no version from {deed.base} on has " + ", ".join(f"{text(want.path)}={pretty(want.value)}" for want in wants)
 
 
 def gone_is_true(case: Case, deed: Deed) -> Iterator[str]:
@@ -120,7 +128,7 @@ def conflicts_are_true(case: Case, deed: Deed) -> Iterator[str]:
         return
     history = case.history(deed)
     end = len(history.versions)
-    read = any(history.changed_between(_above(saw.path), deed.base, end) for saw in deed.saw)
+    read = any(history.changed_between(_above(path), deed.base, end) for path in deed.looked)
     strange = [want.path for want in deed.wants if not _own(case, deed, want.path, end)]
     written = any(history.changed_between(_above(path), deed.base, end) for path in strange)
     if not read and not written:
@@ -156,11 +164,11 @@ def overwrote_what_it_knew(case: Case, deed: Deed) -> Iterator[str]:
 
 
 def _unknown_victims(case: Case, deed: Deed, at: int) -> Iterator[str]:
-    before = case.history(deed).versions[at - 1]
+    before, after = case.history(deed).versions[at - 1], case.history(deed).versions[at]
     for want in deed.wants:
         expected = _expected(deed, want.path)
         stands = find(before, want.path)
-        if want.raised or want.whenever or _read(deed, want.path) or _same(deed, stands, expected) or holds(deed, want, before):
+        if stands == find(after, want.path) or want.raised or want.whenever or _read(deed, want.path) or _same(deed, stands, expected) or holds(deed, want, before):
             continue
         if _repaired(deed, want.path) or _own(case, deed, want.path, at) or _unknown(want):
             continue
@@ -188,7 +196,7 @@ def locked_is_locked(case: Case, deed: Deed) -> Iterator[str]:
     for at in case.landings[id(deed)]:
         first = history.index.get(deed.base, 0) + 1
         base = version(history.versions[first - 1])
-        strangers = [one for one in range(first, at) if not any(_known(deed, other) for other in case.landed.get((deed.uid, one), ()))]
+        strangers = [one for one in range(first, at) if not any(_known(deed, other) for other in case.writers_of(deed, one))]
         if strangers and deed.runs <= 1:
             yield f"locked {deed.verb} landed in version {_number(case, deed, at)} over a foreign version after {base}"
 
@@ -358,7 +366,7 @@ def _repaired(deed: Deed, path: Path) -> bool:
 
 def _known(deed: Deed, other: Deed) -> bool:
     """Whether it is an own write whose outcome the caller had before."""
-    return other.flow == deed.flow and other.writer == deed.writer and other.result in (*STORED, "flushed") and (
+    return other.flow == deed.flow and other.writer == deed.writer and other.result in (*STORED, "flushed", "tried again") and (
         other.order < deed.order or (other.order == deed.order and other is not deed)
     )  # fmt: skip
 
@@ -367,7 +375,7 @@ def _own(case: Case, deed: Deed, path: Path, at: int) -> bool:
     """Whether every change of the path since the caller's version is an own write whose outcome the caller had."""
     changed = case.history(deed).changed_between(path, deed.base, at)
     return bool(changed) and all(
-        any(_known(deed, other) and any(meets(want.path, path) for want in other.wants) for other in case.landed.get((deed.uid, one), ()))
+        any(_known(deed, other) and any(meets(want.path, path) for want in other.wants) for other in case.writers_of(deed, one))
         for one in changed
     )
 

@@ -51,6 +51,8 @@ class Deed:
     claims: tuple[Path, ...] = ()
     saw: list[Saw] = field(default_factory=list)
     wants: list[Want] = field(default_factory=list)
+    #: Every path that was looked at, also where nothing of it is left to verify.
+    looked: list[Path] = field(default_factory=list)
     #: What the same session has written before, by an earlier flush.
     own: dict[Path, Json] = field(default_factory=dict)
     #: What earlier runs of the caller's function saw and wanted: their answer may have been lost.
@@ -91,6 +93,7 @@ class Deed:
 
     def see(self, path: Path, value: Json, how: str = "value") -> None:
         """Note a read. What this caller has itself put there in full tells it nothing."""
+        self.looked.append(path)
         staged = [one for one in self.wants if meets(one.path, path)]
         if not staged:
             self.saw.append(Saw(path, value, how))
@@ -109,7 +112,7 @@ class Deed:
         kept = [one for one in self.saw if one.how != "after" and not any(meets(one.path, path) for path in written)]
         own = {**{path: value for path, value in self.own.items() if not any(covers(new, path) for new in written)}, **written}
         who = (self.flow, self.order, self.writer, self.verb, self.strategy)
-        return Deed(id, *who, self.held, self.claims, kept, own=own, lossy=self.lossy)
+        return Deed(id, *who, self.held, self.claims, kept, looked=list(self.looked), own=own, lossy=self.lossy)
 
 
 @dataclass

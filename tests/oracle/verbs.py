@@ -160,6 +160,7 @@ def _traced(pen: Pen) -> None:
         if not isinstance(pen.peek("marks"), dict):
             pen.status["marks"] = {name: pen.mark(("marks", name))}
         else:
+            pen.looks_into("marks")
             pen.status["marks"][name] = pen.mark(("marks", name))
 
 
@@ -262,8 +263,6 @@ def _builder(action: Action, deed: Deed) -> Callable[[Any], Any]:
     def build(obj: Any) -> Any:
         deed.again()
         deed.built_on = version(obj)
-        if deed.runs == 1 and deed.built_on != deed.base and not deed.own and deed.verb == "create_once":
-            deed.wrong.append(f"newer base: build was given version {deed.built_on}, the caller holds {deed.base}")
         generation, size = obj["metadata"]["generation"], obj["spec"]["size"]
         status = obj.get("status")
         last = status.get("lastPlan") if status is not None else None
@@ -305,15 +304,16 @@ async def create_inside(caller: Caller, action: Action, deed: Deed) -> Deed:
         last = deed.follow(f"{deed.id}~l")
         caller.book.record.deeds += [creating, last]
         request = door.create_in(status, action.slot, _builder(action, creating), "lastPlan" if action.fence else None)
+        last.result, deed.result = "never begun", "tried again"  # until the session has ended well
         try:
             made = await _meanwhile(caller, action, pen, last, request)
         except Exception:
-            deed.result = "tried again"  # leaving the session flushes once more
-            creating.result, last.result = "" if creating.runs else "never begun", "never begun"
+            creating.result = "" if creating.runs else "never begun"
             raise
-        deed.result = "flushed"
         _made(caller, creating, made)
+    deed.result = "flushed"  # with the plan, or when the session ended
     caller.finish(last, status.outcome)
+    deed.repaired = last.repaired
     return deed
 
 
@@ -321,6 +321,7 @@ def _made(caller: Caller, deed: Deed, made: Any) -> None:
     caller.finish(deed, made.outcome)
     deed.created, deed.made = made.created, copy.deepcopy(made.value)
     if not made.created:
+        deed.past.append((deed.saw, deed.wants))
         deed.wants = [want for want in deed.wants if want.unique]
 
 
