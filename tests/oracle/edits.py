@@ -269,6 +269,8 @@ def append(pen: Pen, n: int) -> None:
         pen.status[name] = [token]
     else:
         pen.looks_into(name)
+        if name == "refs":
+            pen.saw((name,), elements)  # a list that is changed in place is carried along
         pen.status[name].append(token)
     if name == "tags":
         pen.deed.want((S, name, ("", token)), token, unique=True)

@@ -129,7 +129,7 @@ def conflicts_are_true(case: Case, deed: Deed) -> Iterator[str]:
     history = case.history(deed)
     end = len(history.versions)
     read = any(history.changed_between(_above(path), deed.base, end) for path in deed.looked)
-    strange = [want.path for want in deed.wants if not _own(case, deed, want.path, end)]
+    strange = [want.path for want in deed.wants if not _own(case, deed, want.path, end, strict=True)]
     written = any(history.changed_between(_above(path), deed.base, end) for path in strange)
     if not read and not written:
         yield f"Conflict, but nothing that it read or wrote has changed since version {deed.base}: {deed.said}"
@@ -278,7 +278,9 @@ def collateral(case: Case) -> Iterator[tuple[str, str]]:
             deeds += [deed for deed in case.record.deeds if deed.writer in writers and not any(want.unique for want in deed.wants)]
             lists = any(deed.strategy in ("merge", "apply") for deed in deeds)
             for path, (before, after) in diff.items():
-                if not _asserted(deeds, path) and not (lists and path[1] in _LISTS):
+                same = [deed for deed in deeds if deed.uid == uid(history.versions[at])]
+                own = path[1] in _LISTS and any(_own(case, deed, path[:2], at) for deed in same)  # its own older list, knowingly
+                if not _asserted(deeds, path) and not own and not (lists and path[1] in _LISTS):
                     who = ",".join(sorted({deed.id for deed in deeds}))
                     change = f"{text(path)} from {pretty(before)} to {pretty(after)}"
                     yield who, f"version {version(history.versions[at])} changed {change}; nobody asserted it"
@@ -371,13 +373,17 @@ def _known(deed: Deed, other: Deed) -> bool:
     )  # fmt: skip
 
 
-def _own(case: Case, deed: Deed, path: Path, at: int) -> bool:
-    """Whether every change of the path since the caller's version is an own write whose outcome the caller had."""
+def _own(case: Case, deed: Deed, path: Path, at: int, *, strict: bool = False) -> bool:
+    """Whether every change of the path since the caller's version is an own write whose outcome the caller had.
+
+    `strict`: and had in the same flow of control, so that the writer must know it too.
+    """
+
+    def mine(other: Deed) -> bool:
+        return _known(deed, other) and not (strict and other.aside) and any(meets(want.path, path) for want in other.wants)
+
     changed = case.history(deed).changed_between(path, deed.base, at)
-    return bool(changed) and all(
-        any(_known(deed, other) and any(meets(want.path, path) for want in other.wants) for other in case.writers_of(deed, one))
-        for one in changed
-    )
+    return bool(changed) and all(any(map(mine, case.writers_of(deed, one))) for one in changed)
 
 
 def _asserted(deeds: list[Deed], path: Path) -> bool:

@@ -72,6 +72,8 @@ class Deed:
     fenced: bool = False
     #: The object was passed through a model that does not know everything.
     lossy: bool = False
+    #: Flushed in a task of its own: its outcome came back by another flow of control.
+    aside: bool = False
     #: Complaints about the interface itself: a view that lied, staging that was accepted too late.
     wrong: list[str] = field(default_factory=list)
 

@@ -227,6 +227,7 @@ async def _meanwhile(caller: Caller, action: Action, pen: Pen, follows: Deed, re
     if not action.stage_meanwhile or not caller.doors[action.writer].is_async:
         return await request
     waiting = asyncio.ensure_future(request)
+    pen.deed.aside = follows.aside = True
     try:
         for _ in range(1 + action.number % 5):
             await asyncio.sleep(0)
