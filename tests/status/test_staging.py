@@ -58,7 +58,7 @@ def read_paths(stage: Stage) -> list[str]:
         pytest.param(lambda s: "network" in s, ["status.network?"], id="membership of a mapping"),
         pytest.param(lambda s: isinstance(s["conditions"], list), ["status.conditions?"], id="that a list is there"),
         pytest.param(lambda s: bool(s["conditions"]), ["status.conditions?"], id="that a list has entries"),
-        pytest.param(lambda s: bool(s["network"]), ["status.network"], id="that a mapping has members"),
+        pytest.param(lambda s: bool(s["network"]), ["status.network?"], id="that a mapping has members"),
         pytest.param(copy.deepcopy, ["status"], id="a deep copy"),
         pytest.param(copy.copy, ["status"], id="a copy"),
         pytest.param(lambda s: s.object["spec"]["size"], ["spec?", "spec.size"], id="the spec, through the object"),

@@ -162,10 +162,10 @@ def _after(meaning: Meaning, plan: Plan, snapshot: Json, so_far: Progress) -> Co
         wait = plan.patience.refused()
         if plan.ground.reads and wait.seconds:
             yield wait
-    sent = so_far.last
+    sent, before = so_far.last, snapshot
     done, snapshot = yield from _look(plan, snapshot, so_far, missing=meaning is Meaning.MISSING)
-    if meaning is Meaning.UNKNOWN and done is None and so_far.last is sent:
-        yield plan.patience.failed(sent)
+    if done is None and so_far.last is sent and (meaning is Meaning.UNKNOWN or _same_version(before, snapshot)):
+        yield plan.patience.failed(sent)  # nobody was first: something is wrong
     return done, snapshot
 
 

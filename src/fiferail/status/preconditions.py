@@ -4,9 +4,9 @@ Mirrors how the server evaluates them (docs/protocol): a failed test refuses the
 long as its parent is there; values are compared by their bytes in Go's encoding; a list that contains null must not be tested at
 all, because the server panics. Presence has tests of its own, which lock nothing below:
 
-    a map               test a member that nobody has for null: refused where the map is missing or something else
-    a list              append an entry and remove it again: refused where there is no list
-    a list with entries move the first entry to where it is: refused where there is none
+    a map           test a member that nobody has for null: refused where the map is missing or something else
+    a list          append an entry and remove it again: refused where there is no list
+    one of either   move the first entry, or a member, to where it is: refused where it is not there
 
 Pure.
 """
@@ -75,12 +75,13 @@ def _presence(snapshot: Json, path: Path, look: Look, shapes: Shapes, tests: Map
     if any(where == at or where.startswith(f"{at}/") for where in tests):
         return []
     keys: list[Json] = [{"op": "test", "path": where, "value": held} for where, held in above if where not in tests]
+    if not isinstance(value, (dict, list)):
+        return [*keys, {"op": "test", "path": at, "value": _testable(value)}]
+    if look is Look.FILLED and value:
+        one = at + token(0 if isinstance(value, list) else next(iter(value)))
+        return [*keys, {"op": "move", "from": one, "path": one}]
     if isinstance(value, dict):
         return [*keys, {"op": "test", "path": f"{at}/{NOBODY}", "value": None}]
-    if not isinstance(value, list):
-        return [*keys, {"op": "test", "path": at, "value": _testable(value)}]
-    if look is Look.FILLED:
-        return [*keys, {"op": "move", "from": f"{at}/0", "path": f"{at}/0"}]
     return [*keys, {"op": "add", "path": f"{at}/-", "value": None}, {"op": "remove", "path": f"{at}/-1"}]
 
 

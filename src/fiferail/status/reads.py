@@ -31,7 +31,7 @@ class Look(IntEnum):
 
     #: That a map or a list is there, and which of the two it is.
     THERE = 1
-    #: That a list is not empty.
+    #: That a map or a list is not empty.
     FILLED = 2
     #: The whole value.
     VALUE = 3

@@ -223,10 +223,16 @@ class Stage:
     def set_condition(self, root: Path, type_: str, fields: dict[str, Json], scope: str = SHARED) -> None:
         """Stage a condition of the list at `root`."""
         with self._lock:
+            if self._next is not None:
+                self._catch_up()
+            before = self._condition(root, type_)
+            already = before is not None and says(before, fields)
+            if already and not self._ended and self._may_write is None and not scope and self._log.known is not None:
+                self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
+                return  # the usual case: nothing to ask, nothing to make
             path = (*root, Key((("type", type_),)))
             self._about_to_write(path, scope)
-            before = self._condition(root, type_)
-            if before is not None and says(before, fields):
+            if already:
                 self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
                 return
             after = settled(before, fields, self.now())
@@ -416,8 +422,17 @@ def _is_in(own: set[Path], path: Path) -> bool:
 def contradicted(staged: Staged, newest: Json) -> list[Intent]:
     """What the session took for there already, and the newest version known has otherwise."""
     log = staged.log
-    said = [Condition((*root, Key((("type", type_),))), fields, since) for root, type_, fields, since in log.said]
-    return [intent for intent in (*log.confirmed, *said) if _still_says(staged, intent) and not holds([intent], newest)]
+    found: list[Intent] = [intent for intent in log.confirmed if not holds([intent], newest)]
+    root: Path = ()
+    by_type: dict[str, Json] = {}
+    for at, type_, fields, since in log.said:
+        if at != root:
+            root, entries = at, find(newest, at)
+            by_type = {entry["type"]: entry for entry in entries if "type" in entry} if isinstance(entries, list) else {}
+        entry = by_type.get(type_)
+        if entry is None or not says(entry, fields):
+            found.append(Condition((*at, Key((("type", type_),))), fields, since))
+    return [intent for intent in found if _still_says(staged, intent)] if found else found
 
 
 def _still_says(staged: Staged, intent: Intent) -> bool:

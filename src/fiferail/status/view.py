@@ -72,6 +72,11 @@ class MapView(MutableMapping[str, Any]):
     def __len__(self) -> int:
         return len(self._read())
 
+    def __bool__(self) -> bool:
+        filled = bool(self._tree())
+        _looked(self._stage, self._path, Look.FILLED if filled else Look.VALUE)
+        return filled
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and same(self._read(), plain(other, self._path))
 
