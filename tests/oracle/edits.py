@@ -48,7 +48,7 @@ class Pen:
     def saw(self, path: Path, value: Json, how: str = "value") -> None:
         """Note a read; a first look at what the caller holds must show what the caller holds."""
         deed = self.deed
-        fresh = not deed.own and not deed.runs and not any(meets(one.path, (S, *path)) for one in deed.wants)
+        fresh = "~" not in deed.id and not deed.runs and not any(meets(one.path, (S, *path)) for one in deed.wants)
         if fresh and how == "value":
             held = find(deed.held, (S, *path))
             if held != value:
@@ -322,7 +322,7 @@ def drop_row(pen: Pen, n: int) -> None:
     gone = n % max(1, len(rows))
     value = [*rows[:gone], *rows[gone + 1 :], {"name": MEMBERS[n % 3], "by": pen.token()}]
     pen.status["rows"] = value
-    pen.deed.want((S, "rows"), value)
+    pen.deed.want((S, "rows"), value, unique=True)
 
 
 # -- conditions

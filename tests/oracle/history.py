@@ -82,6 +82,10 @@ class Authors:
         steps = {found.decode().split("~")[0] for found in _TOKEN.findall(sent.body)} | {sent.action}
         return [deed for step in steps for deed in self._deeds.get(step, ())]
 
+    def of_step(self, step: str) -> list[Deed]:
+        """The deeds of one step."""
+        return self._deeds.get(step, [])
+
     def fates(self, deed: Deed) -> set[str]:
         """What became of the requests that carried the deed's tokens."""
         return {sent.fate for sent in self._carriers.get(deed.id, ())}

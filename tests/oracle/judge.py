@@ -60,7 +60,8 @@ class Case:
         found = self.landed.get((deed.uid, at), [])
         if found:
             return found
-        return [one for sent in self.authors.by_version.get(version(self.history(deed).versions[at]), ()) for one in self.authors.deeds(sent)]
+        senders = self.authors.by_version.get(version(self.history(deed).versions[at]), ())
+        return [one for sent in senders for one in self.authors.of_step(sent.action)]
 
     def returned(self, deed: Deed) -> History:
         """The versions of the object that the caller was given. MERGE and APPLY write to whatever has the name."""
@@ -124,8 +125,8 @@ def refusals_are_true(case: Case, deed: Deed) -> Iterator[str]:
 
 def conflicts_are_true(case: Case, deed: Deed) -> Iterator[str]:
     """A Conflict names something that has changed: a path that was read, or one to be written, and not by the caller's own known writes."""
-    if deed.result != "Conflict" or deed.strategy != "compare" or deed.lossy:
-        return
+    if deed.result != "Conflict" or deed.strategy != "compare" or deed.lossy or deed.verb == "create_inside":
+        return  # a plan inside a session is written together with what is staged there
     history = case.history(deed)
     end = len(history.versions)
     read = any(history.changed_between(_above(path), deed.base, end) for path in deed.looked)
@@ -353,7 +354,9 @@ def _expected(deed: Deed, path: Path) -> Json:
 
 
 def _above(path: Path) -> Path:
-    """The container that the last step leads into: a write also depends on what it is put into."""
+    """The container that a path leads into, and the whole of a list: a write also depends on what it is put into."""
+    if len(path) > 1 and path[1] in _LISTS:
+        return path[:2]
     return path[:-1] if len(path) > 2 else path
 
 

@@ -312,9 +312,10 @@ async def create_inside(caller: Caller, action: Action, deed: Deed) -> Deed:
             creating.result = "" if creating.runs else "never begun"
             raise
         _made(caller, creating, made)
-    deed.result = "flushed"  # with the plan, or when the session ended
     caller.finish(last, status.outcome)
-    deed.repaired = last.repaired
+    gone = "gone" in (creating.result, last.result)
+    deed.result = "gone" if gone else "flushed"  # with the plan, or when the session ended
+    deed.repaired, deed.contradicted = last.repaired, (*creating.contradicted, *last.contradicted)
     return deed
 
 
