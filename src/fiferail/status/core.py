@@ -17,6 +17,7 @@ from .claims import Claims
 from .conversation import Plan, Stale, read, write
 from .decide import Ground
 from .hooks import Hooks
+from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
 from .patience import Budget, Patience
@@ -191,9 +192,9 @@ class Core:
             staged, intents = grounded, grounded.intents
         plan = yield from self.plan(opened, staged, intents, strategy, patience)
         plan.live, plan.asked = live, asked
-        own = opened.own_writes(self, staged.log.known or {})
-        if live is not None and strategy is LOCKED and flow.is_locked_chain(own, opened.version, version(live)):
-            plan.snapshot = live
+        if live is not None and strategy is LOCKED:
+            own = opened.own_writes(self, staged.log.known or {})
+            plan.snapshot = live if flow.is_locked_chain(own, opened.version, version(live)) else plan.snapshot
         try:
             outcome, body = yield from self._sent(opened, plan)
         except Stale as stale:
@@ -233,7 +234,13 @@ class Core:
         if not opened.lossy or version(live) != version(staged.base):
             return staged, live
         opened.stage.put_back(staged)
-        opened.stage.reground(live)
+        try:
+            opened.stage.reground(live)
+        except Unpaired:
+            if opened.stage.shapes.enforced is not None:
+                raise
+            yield from kinds.shapes(self, opened.target, opened.stage, patience)  # the schema may say by what the entries are paired
+            opened.stage.reground(live)
         opened.lossy = False
         return opened.stage.take(), None
 

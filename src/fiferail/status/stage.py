@@ -180,11 +180,11 @@ class Stage:
         """Stage a value. What is there already is no change."""
         with self._lock:
             self._about_to_write(path, scope)
-            self._log.overwritten(path)
             there = find(self.tree, path)
             if there is value or same(there, value):
                 self._log.confirmed.append(Put(path, value))
                 return
+            self._log.overwritten(path)
             self.tree = put(self.tree, path, value)
             self._owns(path, value)
             self._log.plain.add(path)
@@ -198,10 +198,10 @@ class Stage:
         """Stage a removal."""
         with self._lock:
             self._about_to_write(path, scope)
-            self._log.overwritten(path)
             if find(self.tree, path) is ABSENT:
                 self._log.confirmed.append(Drop(path))
                 return
+            self._log.overwritten(path)
             self.tree = drop(self.tree, path)
             self._log.own.add(path)
             self._log.plain.add(path)
@@ -321,7 +321,7 @@ class Stage:
 
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
-        self.tree = regrown(self._base, self.tree, live)
+        self.tree = regrown(self._base, self.tree, live, self.shapes)
         self._base = self._seen = self._from = live
 
     def end(self) -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
 from ..objects import conditions
 from ..objects.paths import Key, Path, Value, render
@@ -24,10 +24,12 @@ from .reads import Look
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from . import models
     from .scopes import Scope
     from .stage import Stage
 
-    Staging = Stage | Scope
+    #: What a view edits.
+    Staging: TypeAlias = "Stage | Scope"
 
 Model = TypeVar("Model")
 #: Trees deeper than this are refused: no status needs it, and everything that walks one recurses.
@@ -194,6 +196,17 @@ class ListView(MutableSequence[Any]):
         self._read()
         self._edit(lambda entries: entries.sort(key=key, reverse=reverse))
 
+    def reverse(self) -> None:
+        """Reverse in place; reads the list."""
+        self._read()
+        self._edit(lambda entries: entries.reverse())
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove an entry and give its plain value; reads the list."""
+        found = thaw(self._read()[index])
+        self._edit(lambda entries: entries.pop(index))
+        return found
+
     def copy(self) -> list[Any]:
         """A list of its own; counts as a read."""
         return self.plain()
@@ -261,6 +274,10 @@ class SeenMap(MapView):
     """A map that can be looked at, which counts, and not changed."""
 
     __slots__ = ()
+
+    def __fiferail_object__(self) -> Json:
+        """The object as it is known, for writers and clients: naming it is no look at it."""
+        return self._tree()
 
     def __getitem__(self, name: str) -> Any:
         return _seen(super().__getitem__(name))
@@ -343,11 +360,12 @@ class Conditions:
 class Status(MapView):
     """The status of one object, staged. The root of the views."""
 
-    __slots__ = ("_conditions",)
+    __slots__ = ("_conditions", "_loaded")
 
     def __init__(self, stage: Staging, path: Path) -> None:
         super().__init__(stage, path)
         self._conditions = Conditions(stage, (*path, "conditions"))
+        self._loaded: models.Loaded = {}
 
     @property
     def conditions(self) -> Conditions:
@@ -384,22 +402,24 @@ class Status(MapView):
         return None if found is ABSENT else thaw(found)
 
     def load(self, model: type[Model]) -> Model:
-        """The status as a dataclass, msgspec or pydantic model; only the members the model declares count as read."""
+        """Build a dataclass, msgspec Struct or pydantic model of the status.
+
+        Only the members that the model declares count as read, at every level; aliases are honoured. What does not fit is
+        raised by the model's own validation.
+        """
         from . import models
 
-        names = {alias: _read(self._stage, (*self._path, alias)) for alias in models.names(model)}
-        return models.load(model, {name: thaw(value) for name, value in names.items() if value is not ABSENT})
+        return models.load(self._stage, self._path, model, self._loaded)
 
     def store(self, instance: Any) -> None:
-        """Stage the members that the model declares; a member that is None, or left out, is removed."""
+        """Stage what the instance changes of the members that its model declares, at every level.
+
+        A member that is None, or left out, is removed; members that the model does not declare stay. Entries of a list are paired
+        by its key; a changed list without one whose entries have members that the model does not declare is refused.
+        """
         from . import models
 
-        for name, value in models.dump(instance).items():
-            path = (*self._path, name)
-            if value is None or value is ABSENT:
-                self._stage.drop(path)
-            else:
-                self._stage.put(path, plain(value, path))
+        models.store(self._stage, self._path, instance, self._loaded)
 
 
 def _read(stage: Staging, path: Path) -> Json:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from .hooks import Hook
     from .outcome import Made, Outcome
     from .patience import Budget
+    from .scopes import Scope
     from .targets import Resource
 
 Result = TypeVar("Result")
@@ -281,6 +282,13 @@ class AsyncSessionStatus(Status):
     async def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
         """As the writer's; what is staged goes along in the same request."""
         return await self._session.create_once(slot, build, fence, token)
+
+
+    def in_scope(self, scope: Scope) -> AsyncSessionStatus:
+        """The same status, of which a part of the session reads and stages its own."""
+        part = AsyncSessionStatus(self._session)
+        Status.__init__(part, scope, ("status",))
+        return part
 
 
 class AsyncSession:
