@@ -49,8 +49,8 @@ def render() -> str:
         figures = [found["programs"], found["operations"], sum(found["troubles"].values()), found["versions"], len(found["violations"])]
         rows.append([server, *(f"{figure:,}" for figure in figures), f"{found['seconds']:.0f} s"])
     text = (
-        "Random programs of several writers, hostile clients, faults and cancellations, judged from the full watch history by an oracle that\n"
-        "shares no code with the writer or the checker ([fuzzing](fuzzing.md))."
+        "Random programs of several writers, hostile clients, faults and cancellations, judged from the full watch history by an oracle\n"
+        "that shares no code with the writer or the checker ([fuzzing](fuzzing.md))."
     )
     head = ["server", "programs", "operations", "faults and cancellations", "versions", "violations", "time"]
     return f"## The oracle at length\n\n{text}\n\n" + table(head, rows)

@@ -47,6 +47,7 @@ class Case:
         for deed in record.deeds:
             traced = [want for want in deed.wants if want.unique and not want.whenever]
             found = sorted({at for want in traced for at in self.history(deed).landings(want.path, want.value)})
+            found = [at for at in found if not self._carried_back(deed, at)]
             self.landings[id(deed)] = found
             for at in found:
                 self.landed.setdefault((deed.uid, at), []).append(deed)
@@ -54,6 +55,13 @@ class Case:
     def history(self, deed: Deed) -> History:
         """The versions of the object that the caller held."""
         return self.histories[deed.uid]
+
+    def _carried_back(self, deed: Deed, at: int) -> bool:
+        """Whether another step brought the value back with a whole list, as MERGE and APPLY do."""
+        senders = self.authors.by_version.get(version(self.history(deed).versions[at]), [])
+        step = deed.id.split("~")[0]
+        others = [one for sent in senders for one in self.authors.of_step(sent.action)]
+        return bool(others) and all(sent.action != step for sent in senders) and any(one.strategy not in SAFE for one in others)
 
     def writers_of(self, deed: Deed, at: int) -> list[Deed]:
         """The deeds that made a version of the object: by their tokens, or by the request where they have none."""
@@ -107,7 +115,8 @@ def unchanged_is_true(case: Case, deed: Deed) -> Iterator[str]:
         return
     wants = [want for want in deed.wants if not _reported(deed, want) and not _unknown(want)]
     if not any(all(holds(deed, want, obj) for want in wants) for obj in case.history(deed).at_or_after(deed.base)):
-        yield f"{deed.result}, but no version from {deed.base} on has " + ", ".join(f"{text(want.path)}={pretty(want.value)}" for want in wants)
+        missing = ", ".join(f"{text(want.path)}={pretty(want.value)}" for want in wants)
+        yield f"{deed.result}, but no version from {deed.base} on has {missing}"
 
 
 def gone_is_true(case: Case, deed: Deed) -> Iterator[str]:
@@ -169,7 +178,9 @@ def _unknown_victims(case: Case, deed: Deed, at: int) -> Iterator[str]:
     for want in deed.wants:
         expected = _expected(deed, want.path)
         stands = find(before, want.path)
-        if stands == find(after, want.path) or want.raised or want.whenever or _read(deed, want.path) or _same(deed, stands, expected) or holds(deed, want, before):
+        if stands == find(after, want.path) or want.raised or want.whenever or _read(deed, want.path):
+            continue
+        if _same(deed, stands, expected) or holds(deed, want, before):
             continue
         if _repaired(deed, want.path) or _own(case, deed, want.path, at) or _unknown(want):
             continue
@@ -238,7 +249,7 @@ def made_is_true(case: Case, deed: Deed) -> Iterator[str]:
     if not deed.verb.startswith("create") or deed.result not in (*STORED, "unchanged"):
         return
     landed = case.landings[id(deed)]
-    if deed.created is False and landed:
+    if deed.created is False and landed and find(deed.made, ("id",)) in {want.value for want in deed.wants}:
         yield f"created is False, but the plan of this call landed in version {_number(case, deed, landed[0])}"
     if deed.created and not landed and any(want.unique for want in deed.wants):
         yield "created is True, but the plan of this call never landed"

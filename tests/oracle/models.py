@@ -90,7 +90,7 @@ class Model(NamedTuple):
         if self.renamed:
             found["lastSeen",] = loaded.last_seen
         if loaded.deep is None:
-            return found
+            return {**found, ("deep",): None}
         found["deep", "known"] = loaded.deep.known
         if self.renamed:
             found["deep", "camelCase"] = loaded.deep.camel_case

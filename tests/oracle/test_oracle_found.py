@@ -125,6 +125,18 @@ def test_a_conflict_of_mutate_after_a_lost_answer_says_that_it_may_have_landed(w
     assert "did not write anything" not in str(caught.value)
 
 
+def test_an_own_apply_is_no_known_step_of_a_field_that_somebody_else_removed(world: World) -> None:
+    """APPLY tests nothing: that it was asked to remove a field does not make another's removal of it an own write."""
+    writer, held = world.writer(), world.get()
+    world.merge(note=None)
+    with writer.session(held, strategy=fiferail.APPLY) as status:
+        del status["note"]
+        status["owner"] = "me"
+    with pytest.raises(fiferail.Conflict, match=r"status\.note  was \"first\", is now absent"), writer.session(held) as status:
+        status["note"] = "from first"
+    assert "note" not in world.get()["status"]
+
+
 def test_a_list_that_is_changed_in_place_is_read(world: World) -> None:
     """Two appends from one body: the second must not take back the first, which its own caller made."""
     writer, held = world.writer(), world.get()

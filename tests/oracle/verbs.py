@@ -315,7 +315,8 @@ async def create_inside(caller: Caller, action: Action, deed: Deed) -> Deed:
     caller.finish(last, status.outcome)
     gone = "gone" in (creating.result, last.result)
     deed.result = "gone" if gone else "flushed"  # with the plan, or when the session ended
-    deed.repaired, deed.contradicted = last.repaired, (*creating.contradicted, *last.contradicted)
+    deed.repaired, deed.altered = last.repaired, (*creating.altered, *last.altered)
+    deed.contradicted = (*creating.contradicted, *last.contradicted)
     return deed
 
 
