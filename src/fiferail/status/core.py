@@ -111,6 +111,8 @@ class Core:
 
     def flush(self, opened: Open, strategy: Strategy | None = None, patience: Patience | None = None) -> Conversation[Outcome]:
         """Write what was staged, once. What is staged meanwhile stays staged for the next flush."""
+        if opened.stage.is_idle and not self.memory.has_newer(opened.stage.base):
+            return Outcome(Kind.UNCHANGED, opened.stage.base)
         staged = opened.stage.take()
         stored = False
         try:

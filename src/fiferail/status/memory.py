@@ -63,6 +63,11 @@ class Memory:
         known = self._answers.get(obj["metadata"]["uid"])
         return msgspec.json.decode(known[1]) if known is not None and known[0] > version(obj) else obj
 
+    def has_newer(self, obj: Json) -> bool:
+        """Whether this writer's own last answer for the object is newer."""
+        known = self._answers.get(obj["metadata"]["uid"])
+        return known is not None and known[0] > version(obj)
+
     def exact(self, obj: Json) -> Json | None:
         """The very version that the object is a reading of, as the server sent it; None where that is not what is remembered."""
         known = self._answers.get(obj["metadata"]["uid"])

@@ -59,6 +59,9 @@ class Log:
         #: The own writes that the caller knew of when it first staged something.
         self.known: Known | None = None
 
+    def __bool__(self) -> bool:
+        return bool(self.plain or self.raises or self.conditions or self.confirmed or self.said)
+
     def then(self, later: Log) -> Log:
         """Both, as if everything had been staged one after the other."""
         both = Log()
@@ -275,6 +278,11 @@ class Stage:
 
     # -- flushing
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether nothing is staged that would change the object as it was passed, and no flush is on its way."""
+        return self.tree is self._base and self._next is None and self._sent is None
+
     def take(self) -> Staged:
         """Freeze what is staged, to be sent. Until `stored` or `put_back` is called, staging goes on beside it."""
         with self._lock:
@@ -287,7 +295,7 @@ class Stage:
     def put_back(self, staged: Staged) -> None:
         """It was not sent, or not stored: it stays staged."""
         with self._lock:
-            self._log, self._sent = staged.log.then(self._log), None
+            self._log, self._sent = staged.log.then(self._log) if self._log else staged.log, None
             self._from = self._base
 
     def stored(self, paths: list[Path], outcome: Outcome) -> None:
@@ -423,15 +431,14 @@ def contradicted(staged: Staged, newest: Json) -> list[Intent]:
     """What the session took for there already, and the newest version known has otherwise."""
     log = staged.log
     found: list[Intent] = [intent for intent in log.confirmed if not holds([intent], newest)]
-    root: Path = ()
-    by_type: dict[str, Json] = {}
-    for at, type_, fields, since in log.said:
-        if at != root:
-            root, entries = at, find(newest, at)
-            by_type = {entry["type"]: entry for entry in entries if "type" in entry} if isinstance(entries, list) else {}
-        entry = by_type.get(type_)
-        if entry is None or not says(entry, fields):
-            found.append(Condition((*at, Key((("type", type_),))), fields, since))
+    roots = {root: find(newest, root) for root, _, _, _ in log.said}
+    for root, entries in roots.items():
+        if entries == find(staged.tree, root):
+            continue  # the usual case, told at once: the server has exactly what was staged
+        by_type = {entry["type"]: entry for entry in entries if "type" in entry} if isinstance(entries, list) else {}
+        for at, type_, fields, since in log.said:
+            if at == root and (type_ not in by_type or not says(by_type[type_], fields)):
+                found.append(Condition((*at, Key((("type", type_),))), fields, since))
     return [intent for intent in found if _still_says(staged, intent)] if found else found
 
 
