@@ -305,6 +305,8 @@ async def create_inside(caller: Caller, action: Action, deed: Deed) -> Deed:
         last = deed.follow(f"{deed.id}~l")
         caller.book.record.deeds += [creating, last]
         request = door.create_in(status, action.slot, _builder(action, creating), "lastPlan" if action.fence else None)
+        deed.saw = [saw for saw in deed.saw if saw.path[:2] != ("status", action.slot)]  # the caller receives what stands there
+        last.saw = list(deed.saw)
         last.result, deed.result = "never begun", "tried again"  # until the session has ended well
         try:
             made = await _meanwhile(caller, action, pen, last, request)
