@@ -200,7 +200,7 @@ class Session:
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
         """Fill the slot, and write what is staged with it."""
         with self._flushing:
-            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
+            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
 
     def _write(self) -> Outcome:
         with self._flushing:
@@ -329,7 +329,7 @@ class AsyncSession:
     async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
         """Fill the slot, and write what is staged with it."""
         async with self._one_at_a_time():
-            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
+            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
 
     async def _write(self) -> Outcome:
         async with self._one_at_a_time():
