@@ -48,7 +48,10 @@ def test_a_race_that_loses_something_fails_the_test_with_the_story(apiserver: An
         apiserver.assert_nothing_lost()
     first, second = str(failed.value).splitlines()
     assert first == "1 update lost"
-    assert re.match(r"LOST status\.conditions\[Ready\] of gadgets default/g: controller wrote .*; reporter, based on \d+, put back", second)
+    assert re.match(
+        r"LOST status\.conditions\[Ready\] of gadgets default/g: controller wrote .*; reporter, based on resourceVersion \d+, overwrote it",
+        second,
+    )
 
 
 def test_the_same_race_with_the_default_strategy_passes(apiserver: Any) -> None:
@@ -69,5 +72,6 @@ def test_a_conflict_that_is_swallowed_fails_the_test(apiserver: Any) -> None:
     with pytest.raises(AssertionError) as failed:
         apiserver.assert_nothing_lost()
     assert str(failed.value) == (
-        '1 update lost\nLOST status.phase of gadgets default/g: two wanted "Failed", was refused and never tried again; it is "Pending".'
+        '1 update lost\nLOST status.phase of gadgets default/g: two wanted "Failed", was refused (PUT on /status) and never sent it again. '
+        'It is "Pending", as test left it. Handle the conflict: read the object, decide again, write.'
     )

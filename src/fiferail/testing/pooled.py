@@ -19,7 +19,7 @@ from fiferail.apiserver.real.proxy import Proxy, Unobtainable
 from fiferail.errors import FiferailError
 from fiferail.history.auditlog import records
 from fiferail.history.checker import Checker
-from fiferail.history.words import explain
+from fiferail.testing.checking import said_in
 from fiferail.testing.transport import HttpTransport
 from fiferail.wire import JSON, MERGE_PATCH, Answer, Request
 
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from fiferail.apiserver.faults import Fault
     from fiferail.apiserver.real.proxy import Seen
     from fiferail.clients.client import Client
+    from fiferail.history.findings import Finding
     from fiferail.objects.tree import Json
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
@@ -59,10 +60,10 @@ class RealWorld:
         return file.stat().st_size if file.exists() else 0
 
     def log_since(self, start: int) -> list[bytes]:
-        """The lines of the audit log from there on."""
+        """The complete lines of the audit log from there on."""
         with self.server.audit_log_file.open("rb") as file:
             file.seek(start)
-            return file.read().splitlines()
+            return file.read().split(b"\n")[:-1]
 
     def close(self) -> None:
         """Ends everything."""
@@ -103,7 +104,7 @@ class RealBackend:
         self.url = world.proxy.url
         self.faults = _SkippingFaults(world.proxy)
         self.requests: list[Seen] = []
-        world.proxy.requests = self.requests
+        world.proxy.requests, world.proxy.said = self.requests, {}
         world.proxy.before, world.proxy.on_answer = self._before, self._answered
         self._log_starts = world.logged()
 
@@ -124,13 +125,14 @@ class RealBackend:
         self._world.serve(crd)
         self._world.kept[name] = content
 
-    def lost(self) -> list[str]:
-        """What the checker finds in the audit log of this test."""
+    def findings(self) -> list[Finding]:
+        """What the checker finds in the audit log of this test, with what clients said to the proxy about their requests."""
         checker = Checker()
-        for record in records(self._world.log_since(self._log_starts)):
+        said = {audit_id: said_in(headers) for audit_id, headers in self._world.proxy.said.items()}
+        for record in records(self._world.log_since(self._log_starts), said):
             checker.feed(record)
         checker.finish()
-        return [explain(finding) for finding in checker.findings if finding.is_loss]
+        return checker.findings
 
     def close(self) -> None:
         """Removes what the test made, newest first; namespaces last, because nothing can be removed from one that is gone."""
