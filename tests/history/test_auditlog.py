@@ -117,8 +117,8 @@ def test_an_answer_that_is_noted_late_was_received_all_the_same() -> None:
     log = Log().event("maker", "create", gadget(5), code=201).event("one", "patch", gadget(6, phase="A"), {"status": {"phase": "A"}})
     log.event("two", "get", gadget(6, phase="A")).event("two", "patch", gadget(7, phase="B"), {"status": {"phase": "B"}})
     read, write = map(json.loads, log.lines[-2:])
-    read["stageTimestamp"] = f"{_time(5)}.000900Z"
-    write["requestReceivedTimestamp"] = f"{_time(5)}.000100Z"
+    read["stageTimestamp"] = f"{_time(4)}.000900Z"
+    write["requestReceivedTimestamp"] = f"{_time(4)}.000100Z"
     log.lines[-2:] = [json.dumps(read), json.dumps(write)]
     assert log.told() == []
 
@@ -257,6 +257,8 @@ def audited(request: pytest.FixtureRequest) -> Iterator[RealServer]:
 
 #: What the log cannot show: reads that only the process knows of, writes that are never sent, and idle ones.
 _TOLD_BY_THE_PROCESS = {"increment", "laundered base", "resurrection", "stale no-op", "hot loop", "cleared plan"}
+#: Nor what a read after a refusal was for: whoever finds nothing left to do sends the same requests.
+_GIVEN_UP = {(name, "PUT, conditions retried") for name in ("disjoint scalars", "double plan", "reference list", "swallowed conflict")}
 
 
 def test_the_log_of_a_real_server_shows_the_losses_of_the_matrix(audited: RealServer) -> None:
@@ -264,7 +266,8 @@ def test_the_log_of_a_real_server_shows_the_losses_of_the_matrix(audited: RealSe
     context = audited.ssl_context()
     place = Place(lambda actor: HttpTransport(audited.url, token=audited.token, context=context, user_agent=actor))
     serve_crd(place)
-    lost, safe = set(), set()
+    lost: dict[str, tuple[str, str]] = {}
+    safe = set()
     for hazard in HAZARDS:
         for make in WAYS:
             way = make()
@@ -272,14 +275,14 @@ def test_the_log_of_a_real_server_shows_the_losses_of_the_matrix(audited: RealSe
             verdict = run(hazard, way, place)
             name = f"g{int(before[1:]) + 1}"
             if verdict.word == LOST and hazard.name not in _TOLD_BY_THE_PROCESS:
-                lost.add(name)
+                lost[name] = (hazard.name, way.name)
             if way.name == "COMPARE" and hazard.name != "older version":
                 safe.add(name)
     checker = Checker()
     for record in records(audited.audit_log_file.read_bytes().splitlines()):
         checker.feed(record)
     checker.finish()
-    found = {finding.object.name: explain(finding) for finding in checker.findings if finding.is_loss}
+    found = {finding.object.name: explain(finding) for finding in checker.findings if finding.is_loss or finding.is_possible}
     assert len(lost) > 40
-    assert sorted(lost - set(found)) == []
+    assert {cell for name, cell in lost.items() if name not in found} == _GIVEN_UP
     assert {name: found[name] for name in safe & set(found)} == {}

@@ -62,6 +62,11 @@ CASES: dict[str, tuple[History, list[tuple[str, str, str]]]] = {
     "an older decision, refused after a newer write of its own author": (
         start(phase="A").puts("two", 1, phase="B").puts("two", 1, phase="C"), [],
     ),
+    "a lost answer: the own write is refused as outdated, and sent again over what another wrote since": (
+        start(phase="A").puts("two", 1, phase="B").reads("one").puts("one", 2, phase="C").puts("two", 1, phase="B").reads("two")
+        .puts("two", 3, phase="B"),
+        [("possible", "laundered", "status.phase")],
+    ),
     "an empty object that the server fills with defaults": (
         start(phase="A").puts("one", 1, phase="A", count=1).puts("two", 1, phase="A", options={}).reads("two")
         .merges("two", {"options": {"mode": "default"}}),

@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from datetime import datetime
+from math import nextafter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -207,10 +208,12 @@ class _History:
         if made is None:
             return Commit(UNSEEN, identity, version, "update", before, tree, precondition=version - 1)
         watching = self._watches(made)
+        # Its own answer is none that it can have decided on, however soon that came.
+        newest = self._received[made.actor, identity].until(min(made.sent + SLACK, nextafter(made.answered, 0)))
         return Commit(
             made.actor, identity, version, made.verb, before, tree, made.manager, made.subresource, made.content, made.body,
             precondition=named_version(made.body, made.content) if made.verb != "create" else None,
-            newest=version - 1 if watching else self._received[made.actor, identity].until(made.sent + SLACK), watching=watching,
+            newest=version - 1 if watching else newest, watching=watching,
             api_version=made.api_version, base=made.said.base, reads=made.said.reads, seen=made.said.seen,
         )  # fmt: skip
 

@@ -41,6 +41,8 @@ class Refused(msgspec.Struct):
     wanted: dict[Path, Json]
     #: The actor watches the kind: whether it has looked at the object again is not to be seen.
     watching: bool = False
+    #: Its author had made a newer decision already.
+    outdated: bool = False
     #: Whether the actor read the object again since: then what it does next is a decision.
     reconsidered: bool = False
     #: The read that a session makes to say why it was refused.
@@ -52,15 +54,14 @@ class Refused(msgspec.Struct):
 
 
 def note(attempt: Attempt, known: ObjectMemory, writer: str, watching: bool) -> None:
-    """Keep a refused attempt, unless it is older than a write of its own author."""
+    """Keep a refused attempt. One that is older than a write of its own author may be given up, but not be sent again as it is."""
     said = attempt.base if attempt.base is not None else attempt.precondition
-    if said is not None and known.last.get(writer, 0) > said:
-        return
+    outdated = said is not None and known.last.get(writer, 0) > said
     base = said if said is not None else known.seen.get(attempt.actor, 0)
     values = asserted(attempt, known.latest, known.learned)
     if values:
         kept = known.refused.setdefault(attempt.actor, [])
-        kept.append(Refused(attempt, writer, base, values, _wanted(attempt, known, base, values), watching))
+        kept.append(Refused(attempt, writer, base, values, _wanted(attempt, known, base, values), watching, outdated))
         del kept[:-KEPT_REFUSALS]
 
 
@@ -82,6 +83,8 @@ def settle(
     for refused in known.refused.get(actor, ()):
         if refused.writer != writer:
             left.append(refused)
+            continue
+        if refused.outdated:
             continue
         again = {path for path, value in refused.wanted.items() if path in meant and same_elements(meant[path], value)}
         missing = {
@@ -105,7 +108,7 @@ def abandoned(identity: Identity, known: ObjectMemory) -> Iterator[Finding]:
     for refusals in known.refused.values():
         reported: set[Path] = set()
         for refused in reversed(refusals):
-            if refused.owed or not refused.reconsidered:
+            if not refused.outdated and (refused.owed or not refused.reconsidered):
                 yield from _abandoned(identity, known, refused, reported)
                 reported.update(refused.wanted)
         refusals.clear()
@@ -121,7 +124,7 @@ def laundered(record: Commit, known: ObjectMemory, writer: str, path: Path, now:
             continue
         if not same_elements(refused.values.get(path, ABSENT), now) or _is_fresh(record, known, refused):
             continue
-        return POSSIBLE if path in refused.wanted else INFERRED
+        return INFERRED if same_elements(find(_base(known, refused), path), now) else POSSIBLE
     return ""
 
 
@@ -170,6 +173,11 @@ def _why(refused: Refused) -> str:
     return "its author sent the rest of that request again without it" if refused.owed else ""
 
 
+def _base(known: ObjectMemory, refused: Refused) -> Json:
+    """The object that a refused attempt stood on: an empty one, when that was an earlier object of the same name."""
+    return {} if refused.base < known.born else known.at(refused.base)
+
+
 def _asserts(refused: Refused, path: Path) -> bool:
     """Whether a refused attempt named the leaf, or left it out of something that it replaced as a whole: a list, or all by PUT."""
     if path in refused.values or any(path[:length] in refused.values for length in range(len(path) - 1, 0, -1)):
@@ -185,7 +193,7 @@ def _is_fresh(record: Commit, known: ObjectMemory, refused: Refused) -> bool:
 
 
 def _holds_changes(record: Commit, known: ObjectMemory, refused: Refused) -> bool:
-    base = known.at(refused.base)
+    base = _base(known, refused)
     if base is ABSENT:
         return True  # what others changed since is not known
     if record.verb != "update":
