@@ -77,7 +77,7 @@ def test_a_loss_is_found_in_a_log() -> None:
     log.event("two", "patch", gadget(7, phase="B"), {"status": {"phase": "B"}})
     assert log.told() == [
         'CREATED TWICE status.phase of gadgets default/g: one wrote "A" (was nothing) at resourceVersion 6; two, based on '
-        'resourceVersion 5, replaced it by a value computed from that older version (merge patch on /status, resourceVersion 7). It is now '
+        "resourceVersion 5, replaced it by a value computed from that older version (merge patch on /status, resourceVersion 7). It is now "
         '"B". Certain: two '
         "had received nothing newer than resourceVersion 5. Send the resourceVersion that was read, or a JSON patch that tests the field, "
         "and decide again when it is refused."

@@ -76,7 +76,7 @@ class Witnesses:
         looked_at: set[Path] = set()
         for leaf in leaves:
             unit = self._unit(leaf[0].path)
-            if unit in looked_at or leaf[0].actor == self._writer:
+            if unit in looked_at:
                 continue
             looked_at.add(unit)
             if len(looked_at) > SUSPECTS:
@@ -104,17 +104,47 @@ class Witnesses:
         return type(leaf[1]) is list and type(leaf[2]) is list
 
     def _unchanged(self, unit: Path, container: Path) -> Suspect | None:
-        """An entry or a leaf of others that is again as it once was."""
+        """An entry or a leaf that others wrote last, and that is again as it stood before: as others had left it then."""
         place = self._known.places.root.at(unit)
-        written = list(place.written()) if place is not None else []
-        if not written or any(self._writer in leaf.knowing for leaf in written):
-            return None  # what a writer has written before it may repair, reset or drop
+        last = last_written(place) if place is not None else None
+        if last is None or last.actor == self._writer:
+            return None
         now = find(self._record.after, unit)
-        writer = max(written, key=lambda leaf: leaf.version)
         for version in reversed(self._versions):
-            if version < writer.version and same_elements(find(self._known.versions[version], unit), now):
-                return Suspect(unit, container, writer, version, self._next(version))
+            if version < last.version and same_elements(find(self._known.versions[version], unit), now):
+                if self._is_own(unit, version) or self._left(unit, version) == self._writer:
+                    return None  # what a writer has written before it may repair, reset or drop
+                return Suspect(unit, container, last, version, self._next(version))
         return None
+
+    def _is_own(self, unit: Path, version: int) -> bool:
+        """Whether the unit as it stood at a version was the work of this writer; where that is not known: whether it ever wrote it."""
+        stood = find(self._known.versions[version], unit)
+        made: Commit | None = None
+        for earlier in reversed(self._versions):
+            if earlier > version:
+                continue
+            if not same_elements(find(self._known.versions[earlier], unit), stood):
+                break
+            made = self._known.commits.get(earlier)
+            if made is None:
+                return self._has_written(unit)
+        if made is None or writer_of(made.actor, made.manager) != self._writer or not self._has_written(unit):
+            return False
+        # Whoever emptied the whole list did not mean this entry.
+        return stood is not ABSENT or bool(find(made.after, unit[:-1]))
+
+    def _left(self, unit: Path, version: int) -> str:
+        """Who made the unit something else than it was at a version."""
+        stood = find(self._known.versions[version], unit)
+        later = (other for other in self._versions if other > version)
+        changed = (other for other in later if not same_elements(find(self._known.versions[other], unit), stood))
+        commit = self._known.commits.get(next(changed, 0))
+        return writer_of(commit.actor, commit.manager) if commit is not None else ""
+
+    def _has_written(self, unit: Path) -> bool:
+        place = self._known.places.root.at(unit)
+        return place is not None and any(self._writer in leaf.knowing for leaf in place.written())
 
     def _listed(self, leaf: Leaf, container: Path) -> Suspect | None:
         """Elements of a plain list that others had added and that are gone, or that others had removed and that are back."""
@@ -189,15 +219,8 @@ class Witnesses:
     def _judged(self, suspects: list[Suspect], now: dict[Path, Json], base: dict[Path, Json]) -> list[Finding]:
         if all(same(now.get(path, ABSENT), base.get(path, ABSENT)) for path in {**now, **base}):
             return []  # an exact return to what stood there
-        copied = any(same(value, base.get(path, ABSENT)) and self._is_others(path) for path, value in now.items())
+        copied = any(same(value, base.get(path, ABSENT)) and self._author(path)[0] not in ("", self._writer) for path, value in now.items())
         return [self._finding(suspect, copied) for suspect in suspects]
-
-    def _is_others(self, path: Path) -> bool:
-        """Whether a leaf or an element is nobody's but other writers'."""
-        if isinstance(path[-1], Value):
-            return self._author(path)[0] not in ("", self._writer)
-        place = self._known.places.root.at(path)
-        return place is not None and bool(place.knowing) and self._writer not in place.knowing
 
     def _finding(self, suspect: Suspect, copied: bool) -> Finding:
         record, writer = self._record, suspect.writer
@@ -210,12 +233,13 @@ class Witnesses:
         )  # fmt: skip
 
     def _class(self, suspect: Suspect, now: Json, copied: bool) -> tuple[str, str]:
+        stood = f"as it stood at resourceVersion {suspect.base}"
         if suspect.back or (not suspect.gone and now is not ABSENT):
-            return INFERRED, f"it brings back what {suspect.writer.actor} had changed, and {self._writer} never wrote it"
-        if isinstance(suspect.path[-1], Key):
+            return INFERRED, f"the request brings back what {suspect.writer.actor} had changed, exactly {stood}"
+        if isinstance(suspect.path[-1], Key) and not self._has_written(suspect.path):
             return INFERRED, f"the missing entry is one that {self._writer} never wrote"
         if copied:
-            return INFERRED, f"the request repeats what others wrote, as it stood at resourceVersion {suspect.base}"
+            return INFERRED, f"the request repeats what others wrote, {stood}"
         return POSSIBLE, f"{self._writer} may have removed it on purpose, the request does not show on which version it stands"
 
     # -- what stands where
