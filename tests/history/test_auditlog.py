@@ -156,6 +156,30 @@ def test_a_refused_write_that_never_comes_again_is_told() -> None:
     ]
 
 
+@pytest.mark.parametrize("received", ["watch", "list"])
+def test_a_client_that_received_the_recreated_object_does_not_mistake_it(received: str) -> None:
+    """Deleted and created again under the same name: a watch or a list has shown the new object to the client."""
+    log = _started().event("two", "patch", gadget(6, phase="A"), {"status": {"phase": "A"}})
+    log.event("maker", "delete", {"kind": "Status"})
+    new = gadget(8, phase="New")
+    new["metadata"]["uid"] = "u2"
+    log.event("maker", "create", new, code=201)
+    log.event("two", received, {"kind": "GadgetList", "items": [new]} if received == "list" else None)
+    done = {**gadget(9, phase="Done"), "metadata": {**new["metadata"], "resourceVersion": "9"}}
+    assert log.event("two", "patch", done, {"status": {"phase": "Done"}}).told() == []
+
+
+def test_a_strategic_merge_patch_in_a_log_replaces_no_list() -> None:
+    """The log calls both a patch with an object; the other entries that are still there show which it was."""
+    ready, off, probed = (
+        {"type": type_, "status": status} for type_, status in (("Ready", "True"), ("Ready", "False"), ("Probed", "True"))
+    )
+    log = Log().event("one", "create", gadget(5, conditions=[ready, probed]), code=201).event("two", "watch", None)
+    log.event("one", "patch", gadget(6, conditions=[off, probed]), {"status": {"conditions": [off]}})
+    status = {"conditions": [ready], "phase": "B"}
+    assert log.event("two", "patch", gadget(7, conditions=[ready, probed], phase="B"), {"status": status}).told() == []
+
+
 def test_a_version_without_a_write_belongs_to_nobody_known() -> None:
     """A log that begins late, or a gap in it, blames no client for what it does not show."""
     log = Log().event("one", "get", gadget(5, phase="A")).event("two", "get", gadget(7, phase="B"))

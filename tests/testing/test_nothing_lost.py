@@ -14,6 +14,7 @@ import fiferail
 from fiferail.testing.hazards.place import CRD, NEWER
 from fiferail.testing.pooled import RealBackend
 from fiferail.testing.server import ApiServer, EmbeddedBackend
+from fiferail.wire import Request
 
 GADGET = {"apiVersion": NEWER, "kind": "Gadget", "metadata": {"name": "g", "namespace": "default"}, "spec": {"size": 1}}
 
@@ -176,6 +177,29 @@ def test_what_a_process_says_about_its_base_is_believed(apiserver: Any) -> None:
     lost = "\n".join(sorted(str(failed.value).splitlines()[1:]))
     assert f"Certain: writer says that it decided on resourceVersion {old}." in lost
     assert f'\nSTALE status.phase of gadgets default/g: writer decided on "A" as of resourceVersion {old}, but' in lost
+
+
+def test_a_list_with_watch_false_is_no_watch(apiserver: Any) -> None:
+    """Who has only listed is known to stand on what the list gave: its stale scalar is lost for certain."""
+    apiserver.apply(CRD, {**GADGET, "status": {"phase": "A"}})
+    one, two = apiserver.client_as("one"), apiserver.client_as("two")
+    for client in (one, two):
+        path = f"/apis/{NEWER}/namespaces/default/gadgets"
+        client.transport.send(Request(method="GET", path=path, query=(("watch", "false"),)))
+    one.patch(GADGET, {"status": {"phase": "B"}}, subresource="status")
+    two.patch(GADGET, {"status": {"phase": "C"}}, subresource="status")
+    with pytest.raises(AssertionError, match=r"Certain: two had received nothing newer than resourceVersion \d+\."):
+        apiserver.assert_nothing_lost()
+
+
+def test_a_process_may_name_itself(apiserver: Any) -> None:
+    """Two processes with one user agent are two writers when they say who they are."""
+    apiserver.apply(CRD, {**GADGET, "status": {"phase": "A"}})
+    one, two = (_saying(apiserver, "python", actor=name) for name in ("one", "two"))
+    one.patch(GADGET, {"status": {"phase": "B"}}, subresource="status")
+    two.patch(GADGET, {"status": {"phase": "C"}}, subresource="status")
+    with pytest.raises(AssertionError, match=r': one wrote "B" \(was "A"\) at resourceVersion \d+; two, without having read the object, '):
+        apiserver.assert_nothing_lost()
 
 
 def test_own_commits_that_a_process_says_it_knows_are_not_lost(apiserver: Any) -> None:

@@ -81,7 +81,9 @@ def operations(patch: Json) -> list[dict[str, Any]]:
 def container_of(record: Commit, path: Path, learned: Learned | None = None) -> Path | None:
     """The part of the object around a path that the request replaced as a whole, or None. Only such a part can carry old values."""
     if record.content == "merge":
-        return _array_around(record.body, path)
+        array = _array_around(record.body, path)
+        # An audit log does not tell a strategic merge patch from a merge patch: the other entries are still there after it.
+        return array if array is None or _length(find(record.body, array)) == _length(find(record.after, array)) else None
     if record.content == "json":
         return _value_around(record, path, learned)
     if record.content == "strategic":
@@ -171,6 +173,10 @@ def _touched(kind: str, steps: list[str]) -> list[str]:
 def _overlap(one: list[str], other: list[str]) -> bool:
     shorter = min(len(one), len(other))
     return one[:shorter] == other[:shorter]
+
+
+def _length(entries: Json) -> int:
+    return len(entries) if type(entries) is list else 0
 
 
 def _array_around(body: Json, path: Path) -> Path | None:

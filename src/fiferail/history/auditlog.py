@@ -165,6 +165,7 @@ class _History:
         self._refused: set[tuple[str, tuple[str, str, str]]] = set()
         for event in events:
             self._note(event)
+        self._refused_actors = {actor for actor, _ in self._refused}
 
     def _note(self, event: _Event) -> None:
         if event.verb == "watch":
@@ -251,7 +252,7 @@ class _History:
 
     def _listed(self, event: _Event) -> Iterator[Record]:
         """A list matters to whoever was refused before: it is a read of the object too."""
-        if not any(actor == event.actor for actor, _ in self._refused):
+        if event.actor not in self._refused_actors:
             return
         for obj in _objects(event.answer):
             identity = _identity(event, obj)

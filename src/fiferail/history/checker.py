@@ -216,11 +216,11 @@ class Checker:
 
     def _losses(self, record: Commit, known: ObjectMemory, writer: str, base: int) -> Losses:
         if record.base is not None:
-            because = f"{writer} says that it decided on resourceVersion {base}"
+            because = f"{writer} says that it decided on resourceVersion {{base}}"
         elif record.precondition is not None or not base:
             because = ""
         else:
-            because = f"{writer} had received nothing newer than resourceVersion {base}"
+            because = f"{writer} had received nothing newer than resourceVersion {{base}}"
         return Losses(record, known, writer, base, because)
 
     def _check_witnesses(self, record: Commit, known: ObjectMemory, writer: str, newest: int, leaves: list[Leaf]) -> frozenset[Path]:
@@ -280,6 +280,8 @@ class Checker:
         """Report a write that was decided on another object of the same name, which the server could not tell from this one."""
         uid = record.base_uid
         stands_on_this = record.precondition is not None or (record.base is not None and 0 < known.born <= record.base)
+        if not uid and (record.watching or record.newest):
+            return False  # it may have received this one
         if not uid and not stands_on_this:
             identity = record.object
             uid = self._shown.get((identity.resource, identity.namespace, identity.name, record.actor), "")

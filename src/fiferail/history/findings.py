@@ -47,7 +47,7 @@ class Finding(msgspec.Struct, frozen=True):
     #: The request: verb and content type, and through which subresource.
     how: str = ""
     certainty: str = CERTAIN
-    #: What the finding rests on, as the end of a sentence.
+    #: What the finding rests on, as the end of a sentence; `{base}` stands for the base.
     because: str = ""
 
     @property

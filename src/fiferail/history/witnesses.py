@@ -233,7 +233,7 @@ class Witnesses:
         )  # fmt: skip
 
     def _class(self, suspect: Suspect, now: Json, copied: bool) -> tuple[str, str]:
-        stood = f"as it stood at resourceVersion {suspect.base}"
+        stood = "as it stood at resourceVersion {base}"
         if suspect.back or (not suspect.gone and now is not ABSENT):
             return INFERRED, f"the request brings back what {suspect.writer.actor} had changed, exactly {stood}"
         if isinstance(suspect.path[-1], Key) and not self._has_written(suspect.path):

@@ -90,7 +90,8 @@ def _abandoned(finding: Finding, where: str) -> str:
 
 
 def _because(finding: Finding) -> str:
-    return f" {finding.certainty.capitalize()}: {finding.because}." if finding.because else ""
+    because = finding.because.replace("{base}", str(finding.base))
+    return f" {finding.certainty.capitalize()}: {because}." if because else ""
 
 
 def _stale(finding: Finding, where: str) -> str:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..apiserver.recording import who
+from ..apiserver.recording import is_watch, who
 from ..history.asserted import named_version
 from ..history.checker import Checker, Finding
 from ..history.records import Attempt, Commit, Identity, Observation, Said, actor_of, is_failed_test
@@ -53,9 +53,7 @@ class Watchman:
         """Objects were delivered."""
         if deleted:
             return
-        actor, via = self._actor(call), call.route.verb
-        if any(name == "watch" for name, _ in call.request.query):
-            via = "watch"
+        actor, via = self._actor(call), "watch" if is_watch(call) else call.route.verb
         for entry in entries:
             self._feed(Observation(actor, self._identity(call, entry.obj), entry.revision, via))
 
@@ -70,7 +68,7 @@ class Watchman:
         self._feed(
             Commit(
                 actor, identity, held.revision, _verb(call, after), before.obj if before else None, after.obj if after else None,
-                manager=who(call).manager, subresource=call.route.subresource, content=content, body=body,
+                manager=_manager(call), subresource=call.route.subresource, content=content, body=body,
                 precondition=named_version(body, content), base=said.base, reads=said.reads, seen=said.seen, api_version=call.api_version,
             )
         )  # fmt: skip
@@ -99,7 +97,7 @@ class Watchman:
         said = said_in(call.request.headers)
         return Attempt(
             self._actor(call), identity, call.route.verb, outcome, content, call.route.subresource, body, named_version(body, content),
-            code, who(call).manager, said.base, said.reads, once=said.once,
+            code, _manager(call), said.base, said.reads, once=said.once,
         )  # fmt: skip
 
     def findings(self) -> list[Finding]:
@@ -149,6 +147,13 @@ def _paths(text: str) -> tuple[Path, ...] | None:
         return tuple(map(parse, msgspec.json.decode(text, type=list[str]))) if text else None
     except (msgspec.MsgspecError, ValueError):
         return None
+
+
+def _manager(call: Call) -> str:
+    """The field manager; for an actor that names itself only the one in the request, because the user agent is not its name."""
+    if "x-fiferail-actor" in call.request.headers:
+        return next((value for name, value in call.request.query if name == "fieldManager"), "")
+    return who(call).manager
 
 
 def _verb(call: Call, after: Entry | None) -> str:
