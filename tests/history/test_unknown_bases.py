@@ -135,6 +135,13 @@ GUILTY: dict[str, tuple[History, list[tuple[str, str]]]] = {
         .merges("one", {"conditions": [READY, OFF]}, manager="prober"),
         [("inferred", "status.conditions[Synced]")],
     ),
+    "two programs that share a user agent, one of which locks": (
+        start(conditions=[READY])
+        .merges("one", {"conditions": [READY, PROBED]}, manager="prober", base=1)
+        .merges("one", {"conditions": [READY, PROBED, SYNCED]}, manager="syncer", precondition=2)
+        .merges("one", {"conditions": [READY, OFF]}, manager="prober"),
+        [("inferred", "status.conditions[Synced]")],
+    ),
     "a version that the watch had not delivered yet: no fresher base was possible": (
         probed(READY).merges("one", {"phase": "B"}).merges("two", {"phase": "C"}),
         [("certain", "status.phase")],

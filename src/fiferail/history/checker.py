@@ -133,6 +133,8 @@ class Checker:
         known = self._objects.get(record.object) or self._object(record.object)
         seen = known.seen.get(actor)
         writer = actor if record.manager == actor else writer_of(actor, record.manager)
+        if known.writers.setdefault(actor, writer) != writer:
+            known.shared.add(actor)
         if record.before is None:
             self._created(record, known, writer)
         else:
@@ -153,7 +155,6 @@ class Checker:
 
     def _created(self, record: Commit, known: ObjectMemory, writer: str) -> None:
         known.creator, known.born = writer, record.version
-        known.writers[record.actor] = writer
         made_by = frozenset((writer,))
         for place, was, now in changed_objects(ABSENT, record.after, known.places.root):
             known.places.write_first(place, writer, record.version, now, was, made_by)
@@ -170,12 +171,9 @@ class Checker:
     def _changed(self, record: Commit, known: ObjectMemory, seen: int | None, writer: str) -> None:
         actor, version = record.actor, record.version
         base = record.base if record.base is not None else record.precondition
-        hidden = False
+        hidden = base is None and self._is_hidden(record, known)
         if base is None:
             base = record.newest if record.newest is not None else seen or 0
-            hidden = record.watching or (bool(self._watching) and (actor, record.object.resource) in self._watching)
-        if known.writers.setdefault(actor, writer) != writer:
-            known.shared.add(actor)
         losses: Losses | None = None  # made on suspicion only: most commits destroy nothing
         misplaced = False
         leaves = changed_objects(record.before, record.after, known.places.root)
@@ -184,9 +182,7 @@ class Checker:
             misplaced = self._is_misplaced(record, known, leaves[0], losses)
         if record.reads and not misplaced:
             self._check_reads(record, known, base, record.before, version)
-        carried: frozenset[Path] = _NOTHING
-        if hidden or (actor in known.shared and record.base is None and record.precondition is None):
-            carried = self._check_witnesses(record, known, writer, base, leaves)
+        carried = self._check_witnesses(record, known, writer, base, leaves) if hidden else _NOTHING
         calm = not misplaced and not carried and actor not in known.refused
         for leaf in leaves:
             place, was, now = leaf
@@ -210,9 +206,19 @@ class Checker:
         if self._woken:
             self._append(loops.chain(record, known, self._woken.pop(actor, None)))
         if known.refused and known.refused.get(actor):
-            losses = losses or self._losses(record, known, writer, base)
-            compared = {path for refused in known.refused[actor] for path in refused.wanted if losses.was_tested(path)}
-            refusals.settle(known, actor, writer, (record.before, record.after), losses.meant, compared)
+            self._settle(record, known, losses or self._losses(record, known, writer, base))
+
+    def _is_hidden(self, record: Commit, known: ObjectMemory) -> bool:
+        """Whether what the actor received says nothing about this write: it watches, or several writers share its user agent."""
+        actor = record.actor
+        if record.watching or (known.shared and actor in known.shared):
+            return True
+        return bool(self._watching) and (actor, record.object.resource) in self._watching
+
+    def _settle(self, record: Commit, known: ObjectMemory, losses: Losses) -> None:
+        """What the commit makes of its author's refused attempts."""
+        compared = {path for refused in known.refused[record.actor] for path in refused.wanted if losses.was_tested(path)}
+        refusals.settle(known, record.actor, losses.writer, (record.before, record.after), losses.meant, compared)
 
     def _losses(self, record: Commit, known: ObjectMemory, writer: str, base: int) -> Losses:
         if record.base is not None:
