@@ -21,7 +21,7 @@ TWICE = {**OPEN, "note": "seen"}
 
 def keyed(history: History, name: str, *keys: dict[str, Any]) -> History:
     """From here on managedFields say how the entries of a list are told apart."""
-    spelled = {"k:" + str(key).replace("'", '"'): {".": {}, "f:ready": {}} for key in keys}
+    spelled: Any = {"k:" + str(key).replace("'", '"'): {".": {}, "f:ready": {}} for key in keys}
     history.tree["metadata"]["managedFields"] = [{"manager": "x", "operation": "Update", "fieldsV1": {"f:status": {f"f:{name}": spelled}}}]
     return history
 
@@ -106,7 +106,7 @@ def test_the_key_of_a_list_is_searched_for_a_bounded_number_of_times() -> None:
     """A list without keys does not cost a search of managedFields with every write."""
     learned, path = Learned(), ("status", "pairs")
     empty: Any = {"metadata": {"managedFields": []}}
-    spelled = {"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:pairs": {'k:{"id":1}': {".": {}}, "k:broken": {}}}}}]}}
+    spelled: Any = {"metadata": {"managedFields": [{"fieldsV1": {"f:status": {"f:pairs": {'k:{"id":1}': {".": {}}, "k:broken": {}}}}}]}}
     assert [learned.search(path, empty) for _ in range(SEARCHES - 1)] == [None] * (SEARCHES - 1)
     assert learned.search(path, spelled) == ("id",)
     other = ("status", "others")

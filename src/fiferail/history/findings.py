@@ -37,8 +37,8 @@ class Finding(msgspec.Struct, frozen=True):
     culprit: str
     #: How an update was lost: one of the kinds above.
     kind: str = ""
-    #: The version that the culprit decided on. 0: none that it had read; None: unknown.
-    base: int | None = 0
+    #: The version that the culprit decided on; 0: none that it had read.
+    base: int = 0
     written: int = 0
     overwritten: int = 0
     was: Json = None
