@@ -16,7 +16,7 @@ from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
 from .asserted import asserted, part_of
 from .findings import ABANDONED, CERTAIN, INFERRED, LOST, POSSIBLE, Finding
-from .leaves import flat, list_key, same_elements
+from .leaves import BOOKKEEPING, flat, list_key, same_elements
 from .records import how
 
 if TYPE_CHECKING:
@@ -124,7 +124,9 @@ def laundered(record: Commit, known: ObjectMemory, writer: str, path: Path, now:
             continue
         if not same_elements(refused.values.get(path, ABSENT), now) or _is_fresh(record, known, refused):
             continue
-        return INFERRED if same_elements(find(_base(known, refused), path), now) else POSSIBLE
+        if not same_elements(find(_base(known, refused), path), now) or (refused.watching and path not in refused.values):
+            return POSSIBLE  # decided again, or left out again by one that may have received it
+        return INFERRED
     return ""
 
 
@@ -199,7 +201,7 @@ def _holds_changes(record: Commit, known: ObjectMemory, refused: Refused) -> boo
     if record.verb != "update":
         return False
     for path, value in flat(part_of(record.body, record.subresource), (), known.learned):
-        if path in refused.wanted or path[0] == "metadata":
+        if path in refused.wanted or (path[0] == "metadata" and path[1] in BOOKKEEPING):
             continue
         if same_elements(value, find(record.before, path)) and not same_elements(value, find(base, path)):
             return True
