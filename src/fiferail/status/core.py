@@ -281,7 +281,7 @@ class Core:
             ),
             base=staged.base, staged=staged.tree, snapshot=staged.base, intents=intents, shapes=stage.shapes,
             settled=lambda wanted, snapshot: memory.settled(target.uid, wanted, snapshot, seconds()),
-            patience=patience, headers=said(opened.version, [one.after for one in own], reads), forget=lambda: memory.forget_kind(target),
+            patience=patience, headers=said(opened.version, [one.after for one in own], reads, once=opened.once), forget=lambda: memory.forget_kind(target),
             may_have_landed=opened.may_have_landed,
         )  # fmt: skip
 
@@ -322,7 +322,7 @@ class Core:
 class Open:
     """An opened object: who it is, what is staged, and where it is written."""
 
-    __slots__ = ("lossy", "may_have_landed", "own", "stage", "subresource", "target", "version", "withheld", "written")
+    __slots__ = ("lossy", "may_have_landed", "once", "own", "stage", "subresource", "target", "version", "withheld", "written")
 
     def __init__(self, target: Target, stage: Stage, lossy: bool, at: int) -> None:
         self.target = target
@@ -332,6 +332,8 @@ class Open:
         self.lossy = lossy
         #: The version that the caller passed.
         self.version = at
+        #: Whether a refusal ends it: a session raises, where `mutate` and a Controller decide again.
+        self.once = False
         #: What this session has written itself.
         self.own: list[flow.Own] = []
         #: A flush was cut off: what it sent may be on the server.
