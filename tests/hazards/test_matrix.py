@@ -18,8 +18,8 @@ from fiferail.testing.hazards.ways import NAMES, WAYS
 EXPECTED = """
 disjoint scalars      told   LOST   LOST   kept   kept   LOST   kept   kept
 stale scalar          told   LOST   kept   LOST   kept   LOST   told   kept
-increment             told   LOST   LOST   LOST   kept   LOST   LOST   kept
-cleared plan          told   LOST   kept   LOST   kept   LOST   LOST   kept
+increment             told   LOST   LOST   LOST   kept   LOST   told   kept
+cleared plan          told   LOST   kept   LOST   kept   LOST   kept   kept
 older version         LOST   LOST   LOST   LOST   LOST   LOST   LOST   LOST
 distinct conditions   told   LOST   kept   LOST   kept   LOST   kept   kept
 first condition       told   LOST   kept   LOST   kept   LOST   kept   kept
@@ -30,7 +30,7 @@ resurrection          told   LOST   kept   LOST   kept   LOST   told   kept
 recreated object      told   LOST   kept   LOST   kept   LOST   told   kept
 lost answer           told   LOST   kept   kept   kept   LOST   kept   kept
 partial retry         told   LOST   LOST   kept   kept   LOST   kept   kept
-laundered base        told   LOST   LOST   LOST   kept   LOST   LOST   kept
+laundered base        told   LOST   LOST   LOST   kept   LOST   kept   kept
 stale no-op           LOST   LOST   LOST   kept   kept   kept   kept   kept
 generation regress    told   LOST   kept   LOST   kept   LOST   told   kept
 hot loop              loops  loops  loops  kept   kept   told   told   kept

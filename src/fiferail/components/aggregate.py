@@ -33,7 +33,8 @@ class Aggregate:
         return staging.claim(self.condition)
 
     async def stage(self, ctx: Place) -> None:
-        """Stage the condition from what the components' say at this moment."""
+        """Stage the condition from what the components' say at this moment. It stands or falls with what they staged."""
+        ctx = ctx.scope(self.condition)
         is_true, health = self.verdict(ctx)
         await staging.say(ctx, self.condition, health, is_true=is_true, metrics=self.metrics)
 

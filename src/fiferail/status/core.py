@@ -17,11 +17,12 @@ from .claims import Claims
 from .conversation import Plan, Stale, read, write
 from .decide import Ground
 from .hooks import Hooks
+from .intents import applied, derive, put
 from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
 from .patience import Budget, Patience
-from .reads import merged
+from .reads import meet, merged
 from .said import said
 from .sharing import Lanes, write_shared
 from .stage import SHARED, Stage, Staged, contradicted
@@ -29,7 +30,7 @@ from .strategies import APPLY, COMPARE, LOCKED, Strategy
 from .view import guard_paths
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
     from ..objects.tree import Json
     from .effects import Conversation
@@ -95,6 +96,8 @@ class Core:
 
     def _checker(self, target: Target) -> Callable[[Path], None] | None:
         kind, manager = target.kind_name, self.settings.field_manager
+        if target.group and self.registry.mentions(target.kind):
+            raise FiferailError(f"claims name the kind {target.kind}, but this is {kind}: write {kind!r} in claims")
         return (lambda path: self.registry.check(manager, kind, path)) if self.registry.mentions(kind) else None
 
     def known_shapes(self, target: Target) -> Shapes:
@@ -128,11 +131,11 @@ class Core:
             opened.may_have_landed = True
             raise
         finally:
-            if not stored:
+            if not stored or opened.withheld is not None:
                 opened.stage.put_back(staged)
         if not stored:
             return outcome
-        opened.stage.stored(opened.written, outcome)
+        opened.stage.stored(opened.written, outcome, opened.asserted)
         if opened.withheld is not None:
             conflict, opened.withheld = opened.withheld, None
             conflict.outcome = outcome
@@ -156,13 +159,17 @@ class Core:
         return rerun.mutate(self, opened, view, fn, strategy)
 
     def create_once(
-        self, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, strategy: Strategy | None = None
-    ) -> Conversation[Made]:
+        self, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, strategy: Strategy | None = None,
+        scope: str = SHARED,
+    ) -> Conversation[Made]:  # fmt: skip
         """Fill the slot unless somebody has; what is staged goes along in the same request, with the lock of its session."""
         from . import once
 
-        wanted = once.slot(slot, build, fence, token, locked=(strategy or self.settings.strategy) is LOCKED)
-        return once.create_once(self, opened, wanted)
+        strategy = strategy or self.settings.strategy
+        wanted = once.slot(slot, build, fence, token, locked=strategy is LOCKED, scope=scope)
+        if any(meet(intent.path, wanted.path) for intent in opened.stage.intents()):
+            yield from self.flush(opened, strategy)  # what is staged there comes first
+        return (yield from once.create_once(self, opened, wanted))
 
     def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
         """Spec and metadata: the same conversation on the main resource, always guarded."""
@@ -201,26 +208,35 @@ class Core:
             staged, intents = grounded, grounded.intents
         plan = yield from self.plan(opened, staged, intents, strategy, patience)
         plan.live, plan.asked = live, asked
-        if live is not None and strategy is LOCKED and self.leads_to(opened, staged, live):
-            plan.snapshot = live
+        if strategy is LOCKED:
+            self.lock(opened, staged, plan)
         try:
             outcome, body = yield from self._sent(opened, plan)
         except FiferailError as failure:
             opened.may_have_landed |= plan.may_have_landed
             if not isinstance(failure, Stale):
                 raise
-            stale = failure
-            rest = _other_scopes(staged, plan, stale)
-            if rest is None:
+            rest = scopes.others(staged, plan, failure.paths)
+            if rest is None or not rest[0].intents:
                 raise
-            opened.withheld, plan = stale, rest
+            plan = rest[0]
+            plan.live, plan.asked, opened.withheld = failure.live, failure.requests, failure
+            failure.withhold(sorted(rest[1]))
             outcome, body = yield from self._sent(opened, plan)
         opened.written = [intent.path for intent in plan.intents]
         return self.answered(opened, staged, plan, outcome, body)
 
-    def leads_to(self, opened: Open, staged: Staged, live: Json) -> bool:
-        """Whether nothing but own locked writes that the caller knows lie between its object and a newer version."""
-        return flow.is_locked_chain(opened.own_writes(self, staged.log.known or {}), opened.version, version(live))
+    def lock(self, opened: Open, staged: Staged, plan: Plan) -> None:
+        """LOCKED: the precondition is the caller's version, or the one to which nothing but own locked writes lead from it."""
+        newest = staged.base if plan.live is None else plan.live
+        if version(newest) == self.own(opened, staged).until:
+            plan.snapshot = newest
+        elif newest is not staged.seen:
+            plan.snapshot, plan.live = staged.seen, newest
+
+    def own(self, opened: Open, staged: Staged) -> flow.Own:
+        """The writes that the caller knew of when it decided: this session's, and those of its flow of control on the same object."""
+        return opened.own or flow.known(staged.log.known or {}, self, opened.target.uid, opened.version)
 
     def _sent(self, opened: Open, plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         shared = plan.strategy is COMPARE and opened.subresource == STATUS
@@ -270,19 +286,17 @@ class Core:
             yield from kinds.shapes(self, target, stage, patience)
         kind, manager, memory, seconds = target.kind_name, self.settings.field_manager, self.memory, self.settings.seconds
         reads = merged(staged.reads.values())
-        own = opened.own_writes(self, staged.log.known or {})
-        # An own write that did not test what it found may have overwritten somebody: only who does not mind builds on it.
-        steps = own if strategy not in TESTING else [one for one in own if one.tested]
+        own = self.own(opened, staged)
+        known = own.advanced(staged.seen, tested=strategy in TESTING) if own.steps else staged.seen
+        if known is not staged.seen:
+            intents = [*intents, *_beyond(staged, known, stage.shapes, {intent.path for intent in intents})]
         return Plan(
             target=target, resource=resource, subresource=opened.subresource, strategy=strategy,
-            ground=Ground(
-                staged.seen, flow.advanced(staged.seen, steps) if steps else staged.seen, reads, manager,
-                lambda path: self.registry.owns(manager, kind, path),
-            ),
+            ground=Ground(staged.seen, known, reads, manager, lambda path: self.registry.owns(manager, kind, path)),
             base=staged.base, staged=staged.tree, snapshot=staged.base, intents=intents, shapes=stage.shapes,
             settled=lambda wanted, snapshot: memory.settled(target.uid, wanted, snapshot, seconds()),
-            patience=patience, headers=said(opened.version, [one.after for one in own], reads, once=opened.once), forget=lambda: memory.forget_kind(target),
-            may_have_landed=opened.may_have_landed,
+            patience=patience, headers=said(opened.version, own.versions, reads, once=opened.once),
+            forget=lambda: memory.forget_kind(target), may_have_landed=opened.may_have_landed,
         )  # fmt: skip
 
     # -- after the answer
@@ -302,11 +316,15 @@ class Core:
             self.memory.remember(outcome.shared)
             after = version(outcome.shared)
         opened.lossy = opened.may_have_landed = False
-        before = body.snapshot if body is not None else plan.ground.seen
-        steps = tuple(flow.Step(i.path, find(before, i.path), find(stored, i.path)) for i in plan.intents)
-        own = flow.Own(steps, version(before), after, plan.strategy in TESTING, plan.strategy is LOCKED)
-        opened.own.append(own)
-        flow.note(self, opened.target.uid, own)
+        known = plan.ground.known
+        # What was there already is known as far as it was asserted; what else stands there nobody has looked at.
+        opened.asserted = None if body is not None else applied(plan.intents, known)
+        now = stored if opened.asserted is None else opened.asserted
+        steps = [flow.Step(i.path, find(known, i.path), find(now, i.path)) for i in plan.intents]
+        before = version(body.snapshot) if body is not None else -1
+        so_far = flow.known(flow.current(), self, opened.target.uid, opened.version)
+        opened.own = so_far.then(steps, before, after, tested=plan.strategy in TESTING, locked=plan.strategy is LOCKED and body is not None)
+        flow.note(self, opened.target.uid, opened.own)
 
     def _learn(self, target: Target, plan: Plan, sent: Json, stored: Json) -> tuple[str, ...]:
         """What the server did not store as sent. What APPLY could not remove, another manager owns: that is no habit of the server."""
@@ -322,7 +340,7 @@ class Core:
 class Open:
     """An opened object: who it is, what is staged, and where it is written."""
 
-    __slots__ = ("lossy", "may_have_landed", "once", "own", "stage", "subresource", "target", "version", "withheld", "written")
+    __slots__ = ("asserted", "lossy", "may_have_landed", "once", "own", "stage", "subresource", "target", "version", "withheld", "written")
 
     def __init__(self, target: Target, stage: Stage, lossy: bool, at: int) -> None:
         self.target = target
@@ -334,8 +352,10 @@ class Open:
         self.version = at
         #: Whether a refusal ends it: a session raises, where `mutate` and a Controller decide again.
         self.once = False
-        #: What this session has written itself.
-        self.own: list[flow.Own] = []
+        #: What the caller knows to have been written since it has the object, by this session too; None before it writes.
+        self.own: flow.Own | None = None
+        #: Where the last write found everything there already: what the caller knows then.
+        self.asserted: Json | None = None
         #: A flush was cut off: what it sent may be on the server.
         self.may_have_landed = False
         #: The paths of the last write.
@@ -343,32 +363,22 @@ class Open:
         #: The conflict of a scope whose part was left out of the last write.
         self.withheld: Conflict | None = None
 
-    def own_writes(self, core: Core, known_then: flow.Known) -> tuple[flow.Own, ...]:
-        """The writes that the caller knew of when it decided: this session's, and those of its flow of control."""
-        known = flow.known(known_then, core, self.target.uid, self.version)
-        if not self.own:
-            return known
-        return tuple(sorted({id(own): own for own in (*known, *self.own)}.values(), key=lambda own: own.after))
-
     def run_again(self, live: Json) -> None:
         """The caller's function is about to be shown the live object: from now on the decision stands on that."""
         self.stage.run_again(live)
         self.version = version(live)
+        self.own = None
 
     def end(self) -> None:
         """The session is over: what is staged from now on nobody would write."""
         self.stage.end()
 
 
-def _other_scopes(staged: Staged, plan: Plan, stale: Stale) -> Plan | None:
-    """The plan without the scopes whose decisions no longer stand; None where nothing would be left."""
-    if not staged.log.scopes:
-        return None
-    out = scopes.hit(staged, plan.intents, stale.paths)
-    intents = [intent for intent in plan.intents if scopes.of_intent(staged, intent) not in out]
-    if SHARED in out or not out or not intents:
-        return None
-    reads = merged([reads for scope, reads in staged.reads.items() if scope not in out])
-    ground = msgspec.structs.replace(plan.ground, reads=reads)
-    stale.withhold(sorted(out))
-    return msgspec.structs.replace(plan, intents=intents, ground=ground, live=stale.live, asked=stale.requests, staged=None, base=None)
+def _beyond(staged: Staged, known: Json, shapes: Shapes, wanted: Container[Path]) -> list[Intent]:
+    """What an assignment means for own earlier writes that the object as it was passed does not show: members that are to go."""
+    found: dict[Path, Intent] = {}
+    for path in staged.log.plain:
+        value = find(staged.tree, path)
+        if isinstance(value, (dict, list)):
+            found.update({intent.path: intent for intent in derive(known, put(known, path, value), shapes) if intent.path not in wanted})
+    return list(found.values())

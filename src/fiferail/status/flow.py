@@ -1,15 +1,17 @@
-"""Own writes that the caller knows of: those whose outcome was returned earlier in the same flow of control.
+"""Own writes that the caller knows of: their outcome was returned earlier, in the same flow of control, for the same object as passed.
 
 A handler may open five sessions in a row on the object it was given. The second finds that the object has moved, because of the
 first; that is no conflict, since the caller was given the first one's outcome before it staged anything in the second. A write of
-another task or thread is like anybody's: its caller was somebody else. The flow of control is the context (`contextvars`): a task has
-a copy of its own, and so has every reconcile of a Controller. Bounded: what is forgotten counts as somebody else's, so that at worst
-a Conflict is raised.
+another task or thread is like anybody's: its caller was somebody else. So is an earlier write of the same task that stood on another
+version of the object: a worker that is given the next event has forgotten what it did at the last one. The flow of control is the
+context (`contextvars`): a task has a copy of its own, and every reconcile of a Controller starts one. Bounded: what is forgotten
+counts as somebody else's, so that at worst a Conflict is raised.
 """
 
 from __future__ import annotations
 
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..objects.paths import Path, find
@@ -17,15 +19,16 @@ from ..objects.tree import ABSENT, Json, same
 from .intents import drop, put
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Mapping, Sequence
 
-#: How many objects a flow of control remembers, and how many writes of each.
+#: How many objects a flow of control remembers, how many paths of each, and how many versions.
 OBJECTS = 64
-WRITES = 32
+PATHS = 256
+VERSIONS = 32
 
 
 class Step(NamedTuple):
-    """One path of an own write: what the write found there, and what it left."""
+    """One path of an own write: what the caller knew to be there, and what it knows since."""
 
     path: Path
     was: Json
@@ -33,27 +36,47 @@ class Step(NamedTuple):
 
 
 class Own(NamedTuple):
-    """One acknowledged write: its steps, the versions before and after, whether it tested what it found, and the version too."""
+    """The own writes that stood on one version of an object, as a whole."""
 
-    steps: tuple[Step, ...]
-    before: int
-    after: int
-    tested: bool
-    locked: bool
+    base: int
+    steps: Mapping[Path, Step] = MappingProxyType({})
+    #: The versions that they made.
+    versions: tuple[int, ...] = ()
+    #: The last version to which locked writes lead from the base, each refused unless it stood on the one before; the base at first.
+    locked: int = -1
+    #: Paths that an own write overwrote without testing what it found: only strategies that do not test either build on those.
+    untested: frozenset[Path] = frozenset()
+
+    def then(self, steps: Sequence[Step], before: int, after: int, *, tested: bool, locked: bool) -> Own:
+        """With one more write. A path that it found as the last one left it is one step from the beginning to the end."""
+        merged = dict(self.steps)
+        for step in steps:
+            first = merged.pop(step.path, None)
+            joined = first is not None and same(first.now, step.was)
+            merged[step.path] = Step(step.path, first.was, step.now) if first is not None and joined else step
+        while len(merged) > PATHS:
+            del merged[next(iter(merged))]
+        untested = self.untested if tested else self.untested | merged.keys() & {step.path for step in steps}
+        until = after if locked and before == self.until else self.until
+        return Own(self.base, merged, (*self.versions, after)[-VERSIONS:], until, frozenset(untested))
+
+    @property
+    def until(self) -> int:
+        """The last version to which locked writes lead from the base."""
+        return self.base if self.locked < 0 else self.locked
+
+    def advanced(self, tree: Json, *, tested: bool = True) -> Json:
+        """The tree with the own writes on it, where they found what stands there."""
+        for path, was, now in self.steps.values():
+            if not (tested and path in self.untested) and same(find(tree, path), was):
+                tree = moved(tree, path, now)
+        return tree
 
 
-#: By writer and uid. Never changed in place: a task's copy of the context must not see what another task adds.
-Known: TypeAlias = "dict[tuple[object, str], tuple[Own, ...]]"
+#: By writer and uid: the writes for the version that was last written for. Never changed in place: a task's copy of the context must
+#: not see what another task adds.
+Known: TypeAlias = "dict[tuple[object, str], Own]"
 _flow: ContextVar[Known] = ContextVar("fiferail_own_writes", default={})  # noqa: B039
-
-
-def note(writer: object, uid: str, own: Own) -> None:
-    """The outcome of this write is about to be returned to the caller."""
-    before = _flow.get()
-    rest = {key: value for key, value in before.items() if key != (writer, uid)}
-    if len(rest) >= OBJECTS:
-        del rest[next(iter(rest))]
-    _flow.set({**rest, (writer, uid): (*before.get((writer, uid), ()), own)[-WRITES:]})
 
 
 def begin() -> None:
@@ -66,29 +89,21 @@ def current() -> Known:
     return _flow.get()
 
 
-def known(flow: Known, writer: object, uid: str, since: int) -> tuple[Own, ...]:
-    """The own writes of an object that a flow of control knew of, after a version."""
-    writes = flow.get((writer, uid))
-    return tuple([own for own in writes if own.after > since]) if writes else ()
+def note(writer: object, uid: str, own: Own) -> None:
+    """The outcome of a write is about to be returned to the caller; `own` has all for that version of the object."""
+    before = _flow.get()
+    rest = {key: value for key, value in before.items() if key != (writer, uid)}
+    if len(rest) >= OBJECTS:
+        del rest[next(iter(rest))]
+    _flow.set({**rest, (writer, uid): own})
 
 
-def advanced(tree: Json, writes: Iterable[Own]) -> Json:
-    """The tree with the known own writes on it, where each found what the one before had left."""
-    for own in writes:
-        for path, was, now in own.steps:
-            if same(find(tree, path), was):
-                tree = moved(tree, path, now)
-    return tree
+def known(flow: Known, writer: object, uid: str, base: int) -> Own:
+    """The own writes for this very version of an object that a flow of control knew of."""
+    found = flow.get((writer, uid))
+    return found if found is not None and found.base == base else Own(base)
 
 
 def moved(tree: Json, path: Path, value: Json) -> Json:
     """The tree with the value at the path, or nothing where the value is ABSENT."""
     return drop(tree, path) if value is ABSENT else put(tree, path, value)
-
-
-def is_locked_chain(writes: Iterable[Own], version: int, newest: int) -> bool:
-    """Whether own writes lead from one version to another, each of them refused unless it stood on the one before."""
-    for own in writes:
-        if own.locked and own.before == version:
-            version = own.after
-    return version == newest

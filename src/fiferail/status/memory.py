@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 #: Seconds after which it is tried again whether the server still alters a field, or still has no schema to show: CRDs are upgraded.
 ASK_AGAIN = 60.0
 ASK_SOON = 10.0
+#: So many altered paths of one object are remembered.
+ALTERED = 128
 _NOTHING: dict[str, Resource] = {}
 
 
@@ -136,7 +138,10 @@ class Memory:
             for path, _ in found:
                 sent = find(target, path)
                 if removals or sent is not ABSENT:
+                    known.pop(path, None)
                     known[path] = Learned(sent, find(stored, path), now + ASK_AGAIN)
+            while len(known) > ALTERED:
+                del known[next(iter(known))]
         return found
 
     def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json, now: float) -> Sequence[Intent]:

@@ -15,7 +15,7 @@ from ..errors import FiferailError
 from ..objects.paths import Path, find, render
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, Json, same, thaw
-from . import answers, kinds, rerun, strategies
+from . import answers, kinds, rerun, scopes, strategies
 from .answers import Meaning
 from .conversation import UNREAD, Progress, Stale, look, newer, no_subresource, send, spent
 from .decide import Decision, Verdict, conflicting, decide
@@ -49,18 +49,21 @@ class Slot(msgspec.Struct, frozen=True):
     token: str
     #: Whether what is staged beside it must not be written once anybody has written since the caller's object.
     locked: bool
+    #: The part of the session that asks for it.
+    scope: str
 
 
-def slot(place: str, build: Callable[[Any], Any], fence: str | None, token: str, *, locked: bool) -> Slot:
+def slot(place: str, build: Callable[[Any], Any], fence: str | None, token: str, *, locked: bool, scope: str) -> Slot:
     """The slot at a place of the status."""
-    return Slot(("status", *parse_path(place)), build, ("status", *parse_path(fence)) if fence else None, token, locked)
+    return Slot(("status", *parse_path(place)), build, ("status", *parse_path(fence)) if fence else None, token, locked, scope)
 
 
 def create_once(core: Core, opened: Open, wanted: Slot) -> Conversation[Made]:
     """Fill the slot of an opened object, with whatever is staged."""
     core.registry.check(core.settings.field_manager, opened.target.kind_name, wanted.path)
-    standing = find(opened.stage.seen, wanted.path)
-    if standing is not ABSENT and standing is not None:
+    base = opened.stage.base
+    standing, newest = find(opened.stage.seen, wanted.path), core.memory.newest(base)
+    if standing is not ABSENT and standing is not None and (newest is base or same(find(newest, wanted.path), standing)):
         return Made(thaw(standing), False, Outcome(Kind.UNCHANGED, opened.stage.base))
     made: list[Made] = []
 
@@ -89,11 +92,10 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
         yield from kinds.require_fields(core, opened.target, fields, patience)
         plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
         plan.live = live
-        if live is not None and slot.locked and core.leads_to(opened, staged, live):
-            plan.snapshot, plan.live = live, None
         if slot.locked and plan.intents:
             plan.strategy = LOCKED
-        made, body = yield from _fill(plan, slot)
+            core.lock(opened, staged, plan)
+        made, body = yield from _fill(plan, slot, staged)
         if body is not None:
             plan.intents = [*plan.intents, Put(slot.path, made.value)]
             made = Made(made.value, made.created, core.answered(opened, staged, plan, made.outcome, body))
@@ -111,14 +113,14 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
 def _settle(opened: Open, staged: Staged, slot: Slot, written: list[Path], made: Made | None) -> None:
     """Let the session go on: from the answer, where its part was written; with the winner's value, where another was first."""
     stage = opened.stage
-    if not written:
-        stage.put_back(staged)
+    if any(intent.path not in written for intent in staged.intents) or not written:
+        stage.put_back(staged)  # parts that no longer stand are left for the next flush
     if made is not None and made.outcome.kind not in (Kind.GONE, Kind.UNCHANGED):
         stage.stored(written or [slot.path], made.outcome)
         opened.lossy = False  # from here on the base is what the server answered
 
 
-def _fill(plan: Plan, slot: Slot) -> Conversation[tuple[Made, Body | None]]:
+def _fill(plan: Plan, slot: Slot, staged: Staged) -> Conversation[tuple[Made, Body | None]]:
     """The conversation. The body is the one that was stored; None where nothing of this call was."""
     snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(), ABSENT
     while not plan.patience.spent():
@@ -129,7 +131,8 @@ def _fill(plan: Plan, slot: Slot) -> Conversation[tuple[Made, Body | None]]:
         if value is None:
             return Made(None, False, Outcome(Kind.UNCHANGED, snapshot, so_far.requests)), None
         sent = value
-        body = _compiled(plan, slot, snapshot, sent, reads, so_far)
+        _judge(plan, slot, snapshot, staged, so_far)
+        body = _compiled(plan, slot, snapshot, sent, reads)
         answer = yield from send(plan, body, so_far)
         match answers.meaning(answer, body.appended):
             case Meaning.STORED:
@@ -170,14 +173,23 @@ def _moved_unseen(plan: Plan, snapshot: Json, path: Path, reads: Reads) -> bool:
     return not covers(reads, path) and not (path == GENERATION and covers(reads, ("spec",)))
 
 
-def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads, so_far: Progress) -> Body:
-    """One patch: what is staged, judged against the snapshot, and the value."""
-    if snapshot is not plan.snapshot:
-        if plan.strategy is LOCKED:
-            raise newer(plan, snapshot, so_far.requests)
-        decision: Decision = decide(plan.ground, snapshot, plan.intents, may_have_landed=plan.may_have_landed)
-        if decision.verdict is Verdict.CONFLICT:
+def _judge(plan: Plan, slot: Slot, snapshot: Json, staged: Staged, so_far: Progress) -> None:
+    """What is staged, judged against a newer snapshot. Other parts of the session that no longer stand are left for its next flush."""
+    if snapshot is plan.snapshot:
+        return
+    if plan.strategy is LOCKED:
+        raise newer(plan, snapshot, so_far.requests)
+    decision: Decision = decide(plan.ground, snapshot, plan.intents, may_have_landed=plan.may_have_landed)
+    if decision.verdict is Verdict.CONFLICT:
+        rest = scopes.others(staged, plan, decision.paths, slot.scope)
+        if rest is None:
             raise Stale(plan, decision, snapshot, so_far.requests)
+        plan.intents, plan.ground = rest[0].intents, rest[0].ground
+        _judge(plan, slot, snapshot, staged, so_far)
+
+
+def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads) -> Body:
+    """One patch: what is staged, and the value."""
     tested: Reads = {**plan.ground.reads, **reads, slot.path: Look.VALUE}
     if slot.fence is not None:
         tested[slot.fence] = Look.VALUE

@@ -7,14 +7,17 @@ from a closure that holds the old object.
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..objects.paths import render
+from ..objects.paths import Path, find, render
+from ..objects.tree import differences
 from . import flow
 from .conversation import Stale
 from .decide import NOTHING, PERHAPS, Decision, Ground, Verdict, conflict, conflicting, moved
 from .effects import Call
 from .managers import last_writer
+from .outcome import Kind
 from .shapes import place_of
 
 if TYPE_CHECKING:
@@ -49,7 +52,9 @@ def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strate
             runs += 1
         else:
             more = repaired + outcome.repaired
-            return outcome.replaced(requests=outcome.requests + requests, repaired=more) if requests or repaired else outcome
+            # What an answer that was lost had written, the next run finds there.
+            kind = Kind.CONVERGED if outcome.kind is Kind.UNCHANGED and opened.may_have_landed else outcome.kind
+            return outcome.replaced(kind=kind, requests=outcome.requests + requests, repaired=more) if requests or repaired else outcome
 
 
 def called(fn: Callable[[Any], Any], *arguments: Any) -> Conversation[Any]:
@@ -60,8 +65,21 @@ def called(fn: Callable[[Any], Any], *arguments: Any) -> Conversation[Any]:
 def _ground(core: Core, opened: Open, seen: Json) -> Ground:
     """What the caller's closure may hold."""
     manager, kind = core.settings.field_manager, opened.target.kind_name
-    known = flow.advanced(seen, opened.own_writes(core, flow.current()))
+    own = opened.own or flow.known(flow.current(), core, opened.target.uid, opened.version)
+    known = own.advanced(seen)
     return Ground(seen, known, {}, manager, lambda path: core.registry.owns(manager, kind, path))
+
+
+def _differing(path: Path, known: Json, live: Json) -> list[Path]:
+    """Where below the path the two differ; a list is one value."""
+    was, now = find(known, path), find(live, path)
+    if not isinstance(was, dict) or not isinstance(now, dict):
+        return [path]
+    found = []
+    for location, _, _ in differences(was, now):
+        names = itertools.takewhile(lambda step: isinstance(step, str), location)
+        found.append((*path, *names))
+    return found or [path]
 
 
 def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
@@ -69,7 +87,10 @@ def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
     stage = opened.stage
     live, intents = stage.base, stage.intents()
     owned = stage.shapes.wholes  # `put_whole`: this writer decides all of it, whatever stands there
-    unseen = [path for path in moved(first.known, live, intents) if not stage.was_looked_at(path) and place_of(path) not in owned]
+    unseen = [
+        path for path in moved(first.known, live, intents)
+        if place_of(path) not in owned and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
+    ]  # fmt: skip
     writers = {path: last_writer(live, path) for path in unseen}
     refused = [path for path, writer in writers.items() if not first.claimed(path) or writer in (None, first.manager)]
     if refused:

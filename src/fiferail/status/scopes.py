@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .reads import Look, meet
+import msgspec
+
+from .reads import Look, meet, merged
 from .stage import SHARED
 
 if TYPE_CHECKING:
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 
     from ..objects.paths import Path
     from ..objects.tree import Json
+    from .conversation import Plan
     from .intents import Intent
     from .shapes import Shapes
     from .stage import Stage, Staged
@@ -50,8 +53,8 @@ class Scope:
         self._stage.shapes = shapes
 
     def get(self, path: Path) -> Json:
-        """As the stage's."""
-        return self._stage.get(path)
+        """As the stage's; what another scope staged there, this one depends on."""
+        return self._stage.get(path, self.name)
 
     def read(self, path: Path, look: Look = Look.VALUE) -> Json:
         """Read in this scope."""
@@ -78,20 +81,36 @@ class Scope:
         self._stage.set_condition(root, type_, fields, self.name)
 
 
-def of_intent(staged: Staged, intent: Intent) -> str:
-    """The scope that staged what the intent wants."""
-    path = intent.path
-    for staged_path, scope in staged.log.scopes.items():
-        if meet(staged_path, path):
-            return scope
-    return SHARED
+def of_intent(staged: Staged, intent: Intent) -> frozenset[str]:
+    """The scopes that staged something at, above or below what the intent wants."""
+    found = [scopes for path, scopes in staged.log.scopes.items() if meet(path, intent.path)]
+    return frozenset().union(*found) if found else frozenset((SHARED,))
 
 
 def hit(staged: Staged, intents: Iterable[Intent], changed: Sequence[Path]) -> frozenset[str]:
-    """The scopes whose decisions no longer stand when these paths have changed."""
-    found = {
-        scope for scope, reads in staged.reads.items() if any(path in reads for path in changed)
-    } | {
-        of_intent(staged, intent) for intent in intents if any(meet(intent.path, path) for path in changed)
-    }  # fmt: skip
-    return frozenset(found)
+    """The scopes whose decisions no longer stand when these paths have changed: those that read or wrote them, those that staged
+    something together with one of them, and those that looked at what one of them staged."""
+    wanted = [(intent, of_intent(staged, intent)) for intent in intents]
+    out = {scope for scope, reads in staged.reads.items() if any(path in reads for path in changed)}
+    for intent, scopes in wanted:
+        if any(meet(intent.path, path) for path in changed):
+            out |= scopes
+    while True:
+        more = {scope for scope, looked_at in staged.log.depends.items() if looked_at & out}
+        for _, scopes in wanted:
+            if scopes & out:
+                more |= scopes
+        if more <= out:
+            return frozenset(out)
+        out |= more
+
+
+def others(staged: Staged, plan: Plan, changed: Sequence[Path], calling: str = SHARED) -> tuple[Plan, frozenset[str]] | None:
+    """The plan without the scopes whose decisions no longer stand, and those; None where that concerns everybody, or the caller."""
+    out = hit(staged, plan.intents, changed) if staged.log.scopes or len(staged.reads) > 1 else frozenset((SHARED,))
+    if not out or SHARED in out or calling in out:
+        return None
+    intents = [intent for intent in plan.intents if not of_intent(staged, intent) & out]
+    reads = merged([reads for scope, reads in staged.reads.items() if scope not in out])
+    ground = msgspec.structs.replace(plan.ground, reads=reads)
+    return msgspec.structs.replace(plan, intents=intents, ground=ground, staged=None, base=None), out

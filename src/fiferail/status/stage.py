@@ -15,7 +15,7 @@ Threads and tasks may share a stage.
 from __future__ import annotations
 
 from _thread import RLock
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
@@ -29,11 +29,12 @@ from .lossy import regrown
 from .reads import Look, Reads, meet, merged, note
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from .outcome import Outcome
     from .shapes import Shapes
 
+Name = TypeVar("Name")
 #: The scope of whoever does not ask for one; what is read in it concerns every scope.
 SHARED = ""
 
@@ -41,7 +42,7 @@ SHARED = ""
 class Log:
     """What was staged, beside the tree: how it was said, and by whom."""
 
-    __slots__ = ("conditions", "confirmed", "known", "own", "plain", "raises", "said", "scopes")
+    __slots__ = ("conditions", "confirmed", "depends", "known", "own", "plain", "raises", "said", "scopes")
 
     def __init__(self) -> None:
         #: What this session put there itself, completely: reading it back is no read.
@@ -54,8 +55,10 @@ class Log:
         self.confirmed: list[Intent] = []
         #: Conditions of that sort, not yet as intents: nearly always nobody asks.
         self.said: list[tuple[Path, str, dict[str, Json], str]] = []
-        #: Which scope staged a path; only of scopes that have a name.
-        self.scopes: dict[Path, str] = {}
+        #: Which scopes staged a path; only of scopes that have a name.
+        self.scopes: dict[Path, frozenset[str]] = {}
+        #: Which scope looked at what which other scopes had staged.
+        self.depends: dict[str, frozenset[str]] = {}
         #: The own writes that the caller knew of when it first staged something.
         self.known: Known | None = None
 
@@ -70,7 +73,7 @@ class Log:
             self.overwritten(path)
         both.raises, both.conditions = {**self.raises, **later.raises}, {**self.conditions, **later.conditions}
         both.confirmed, both.said = [*self.confirmed, *later.confirmed], [*self.said, *later.said]
-        both.scopes = {**self.scopes, **later.scopes}
+        both.scopes, both.depends = _union(self.scopes, later.scopes), _union(self.depends, later.depends)
         both.known = self.known if self.known is not None else later.known
         return both
 
@@ -79,6 +82,10 @@ class Log:
         for specials in (self.conditions, self.raises):
             for special in [one for one in specials if one[: len(path)] == path] if specials else ():
                 del specials[special]
+
+
+def _union(one: Mapping[Name, frozenset[str]], other: Mapping[Name, frozenset[str]]) -> dict[Name, frozenset[str]]:
+    return {name: one.get(name, frozenset()) | other.get(name, frozenset()) for name in {**one, **other}}
 
 
 class Staged(msgspec.Struct, frozen=True):
@@ -130,7 +137,7 @@ class Stage:
         #: A flush on its way; what is staged meanwhile grows from the tree that it took.
         self._sent: Log | None = None
         #: A flush that was stored: the paths it wrote, and its outcome, which nobody has needed yet.
-        self._next: tuple[list[Path], Outcome] | None = None
+        self._next: tuple[list[Path], Outcome, Json | None] | None = None
         self.shapes = shapes
         self.now = now
         #: The generation that the decision saw: the caller's object, also when a newer status is known.
@@ -165,24 +172,30 @@ class Stage:
         return merged(self._reads.values())
 
     def was_looked_at(self, path: Path) -> bool:
-        """Whether the value at the path, or something above or below it, was looked at before anything was staged there."""
+        """Whether the value at the path was looked at, itself or with what is above it, before anything was staged there."""
         for other, staged in self._order:
-            if meet(other, path):
-                return not staged
+            if staged and meet(other, path):
+                return False
+            if not staged and path[: len(other)] == other:
+                return True
         return False
 
     # -- what the views do
 
-    def get(self, path: Path) -> Json | Absent:
+    def get(self, path: Path, scope: str = SHARED) -> Json | Absent:
         """The staged value, not recorded as read."""
         if self._next is not None:
             self._catch_up()
+        if self._log.scopes:
+            self._depend(path, scope)
         return find(self.tree, path)
 
     def read(self, path: Path, look: Look = Look.VALUE, scope: str = SHARED) -> Json | Absent:
         """The staged value; the decision depends on it from now on, unless this session put it there itself."""
         with self._lock:
             self._catch_up()
+            if self._log.scopes:
+                self._depend(path, scope)
             own = self._is_own(path) or (look is not Look.VALUE and path in self._log.plain)
             if not own:
                 if note(self._reads.setdefault(scope, {}), path, look) and look is Look.VALUE:
@@ -227,6 +240,7 @@ class Stage:
             self._about_to_write(path, scope)
             current: Json = find(self.tree, path)
             if is_number(current) and current >= floor:
+                self._log.confirmed.append(Raise(path, floor))
                 return
             plain = self._log.plain
             if plain and any(path[:length] in plain for length in range(1, len(path) + 1)):
@@ -310,11 +324,12 @@ class Stage:
             self._log, self._sent = staged.log.then(self._log) if self._log else staged.log, None
             self._from = self._base
 
-    def stored(self, paths: list[Path], outcome: Outcome) -> None:
-        """These paths are on the server as the caller wants them. The answer is not read before somebody goes on."""
+    def stored(self, paths: list[Path], outcome: Outcome, asserted: Json | None = None) -> None:
+        """These paths are on the server as the caller wants them. The answer is not read before somebody goes on. `asserted`: they
+        were there already, and this is as much as the caller knows of them."""
         with self._lock:
             self._sent = None
-            self._next = paths, outcome
+            self._next = paths, outcome, asserted
 
     def _catch_up(self) -> None:
         """Go on from what the server answered. What the session wrote is known to the caller; of the rest, only what it looks at."""
@@ -323,10 +338,10 @@ class Stage:
         with self._lock:
             if self._next is None:
                 return
-            (paths, outcome), self._next = self._next, None
+            (paths, outcome, asserted), self._next = self._next, None
             later, answer = self._intents(), outcome.shared
             for path in paths:
-                self._seen = moved(self._seen, path, find(answer, path))
+                self._seen = moved(self._seen, path, find(answer if asserted is None else asserted, path))
             self._base = self._from = answer
             self.tree = applied(later, answer) if later else answer
 
@@ -399,6 +414,13 @@ class Stage:
 
     # -- rules
 
+    def _depend(self, path: Path, scope: str) -> None:
+        """What another scope staged there is looked at: whoever looks stands or falls with it."""
+        others = [scopes for staged, scopes in self._log.scopes.items() if meet(staged, path)]
+        looked_at = frozenset().union(*others) - {scope}
+        if looked_at:
+            self._log.depends[scope] = self._log.depends.get(scope, frozenset()) | looked_at
+
     def _is_own(self, path: Path) -> bool:
         return _is_in(self._log.own, path) or (self._sent is not None and _is_in(self._sent.own, path))
 
@@ -431,7 +453,7 @@ class Stage:
         if self._may_write is not None:
             self._may_write(path)
         if scope:
-            self._log.scopes[path] = scope
+            self._log.scopes[path] = self._log.scopes.get(path, frozenset()) | {scope}
         if self._log.known is None:
             self._log.known = current()
         self._order.append((path, True))

@@ -109,12 +109,10 @@ class MapView(MutableMapping[str, Any]):
     def pop(self, name: str, *default: Any) -> Any:
         """Remove a member and give its plain value."""
         found = _read(self._stage, (*self._path, name))
-        if found is ABSENT:
-            if default:
-                return default[0]
+        if found is ABSENT and not default:
             raise KeyError(name)
-        self._stage.drop((*self._path, name))
-        return thaw(found)
+        self._stage.drop((*self._path, name))  # also where nothing is: that it shall not be there may be news to the server
+        return default[0] if found is ABSENT else thaw(found)
 
     def popitem(self) -> tuple[str, Any]:
         """Remove the last member and give it; reads the whole map."""
@@ -298,8 +296,8 @@ class SeenObject(SeenMap):
     __slots__ = ()
 
     def __fiferail_object__(self) -> Json:
-        """The object as it is known."""
-        return self._tree()
+        """The object as it is known, without what is staged."""
+        return self._stage.base
 
 
 class SeenList(ListView):

@@ -9,17 +9,20 @@
 from __future__ import annotations
 
 import time
-from _thread import allocate_lock
+from _thread import allocate_lock, get_ident
+from contextlib import asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..errors import FiferailError
+from ..objects.paths import Value
 from .core import Core, Open, Settings
 from .effects import run, run_async
-from .strategies import COMPARE, Strategy
+from .strategies import COMPARE, MERGE, Strategy
 from .view import MapView, Status
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
     from types import TracebackType
 
     from ..wire import AsyncTransport, Transport
@@ -33,6 +36,8 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 FLUSH, DISCARD = "flush", "discard"
+FINALIZERS = ("metadata", "finalizers")
+INSIDE = "this session is being written: flush and create_once cannot be called inside of `build`, whose result they would wait for"
 
 
 #: The second that was asked for last, and its text: many conditions are said within one.
@@ -90,7 +95,9 @@ class _Writer:
         settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
         self._core = Core(settings, claims, registry, hooks, resources)
 
-    def _open(self, obj: Any, guard: Sequence[str] = (), *, once: bool = False) -> Open:
+    def _open(self, obj: Any, guard: Sequence[str] = (), *, once: bool = False, strategy: Strategy | None = None) -> Open:
+        if guard and (strategy or self._core.settings.strategy) is MERGE:
+            raise ValueError("expected no guard= with MERGE, which tests nothing: use COMPARE or LOCKED")
         tree, lossy = self._plain(obj)
         opened = self._core.open(tree, guard, lossy)
         opened.once = once
@@ -111,11 +118,11 @@ class StatusWriter(_Writer):
 
     def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> Session:
         """Stage in memory; one request when the block ends, none when nothing changed."""
-        return Session(self, self._open(obj, guard, once=True), strategy, on_error)
+        return Session(self, self._open(obj, guard, once=True, strategy=strategy), strategy, on_error)
 
     def mutate(self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None) -> Outcome:
         """`fn(status)` edits it; it may run twice: again on the live object when something it looked at has changed."""
-        opened = self._open(obj, guard)
+        opened = self._open(obj, guard, strategy=strategy)
         return self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
 
     def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
@@ -166,7 +173,7 @@ class SessionStatus(Status):
 
     def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
         """As the writer's; what is staged goes along in the same request."""
-        return self._session.create_once(slot, build, fence, token)
+        return self._session.create_once(slot, build, fence, token, getattr(self._stage, "name", ""))
 
 
 class Session:
@@ -179,6 +186,7 @@ class Session:
         self._on_error = _checked(on_error)
         self._failed: Exception | None = None
         self._flushing = allocate_lock()
+        self._holder = 0
         self.outcome: Outcome | None = None
 
     def __enter__(self) -> SessionStatus:
@@ -199,13 +207,13 @@ class Session:
         """Write what is staged; the session goes on."""
         return self._write()
 
-    def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
+    def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
-        with self._flushing:
-            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
+        with self._one_at_a_time():
+            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
 
     def _write(self) -> Outcome:
-        with self._flushing:
+        with self._one_at_a_time():
             try:
                 self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
             except Exception as failure:
@@ -213,6 +221,18 @@ class Session:
                 self.outcome = getattr(failure, "outcome", None) or self.outcome
                 raise
         return self.outcome
+
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[None]:
+        """Threads that share the session flush one after the other; `build` must not, because it runs inside of that."""
+        if self._holder == get_ident():
+            raise FiferailError(INSIDE)
+        with self._flushing:
+            self._holder = get_ident()
+            try:
+                yield
+            finally:
+                self._holder = 0
 
 
 class AsyncStatusWriter(_Writer):
@@ -225,13 +245,13 @@ class AsyncStatusWriter(_Writer):
 
     def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> AsyncSession:
         """Stage in memory; one request when the block ends, none when nothing changed."""
-        return AsyncSession(self, self._open(obj, guard, once=True), strategy, on_error)
+        return AsyncSession(self, self._open(obj, guard, once=True, strategy=strategy), strategy, on_error)
 
     async def mutate(
         self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None
     ) -> Outcome:
         """`fn(status)`, a function or a coroutine function, edits it; it may run twice."""
-        opened = self._open(obj, guard)
+        opened = self._open(obj, guard, strategy=strategy)
         return await self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
 
     async def create_once(
@@ -283,7 +303,7 @@ class AsyncSessionStatus(Status):
 
     async def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
         """As the writer's; what is staged goes along in the same request."""
-        return await self._session.create_once(slot, build, fence, token)
+        return await self._session.create_once(slot, build, fence, token, getattr(self._stage, "name", ""))
 
 
     def in_scope(self, scope: Scope) -> AsyncSessionStatus:
@@ -303,6 +323,7 @@ class AsyncSession:
         self._on_error = _checked(on_error)
         self._failed: Exception | None = None
         self._flushing: asyncio.Lock | None = None
+        self._holder: asyncio.Task[Any] | None = None
         self.outcome: Outcome | None = None
 
     async def __aenter__(self) -> AsyncSessionStatus:
@@ -328,10 +349,10 @@ class AsyncSession:
         """Write what is staged; the session goes on."""
         return await self._write()
 
-    async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
+    async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
         async with self._one_at_a_time():
-            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
+            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
 
     async def _write(self) -> Outcome:
         async with self._one_at_a_time():
@@ -343,13 +364,22 @@ class AsyncSession:
                 raise
         return self.outcome
 
-    def _one_at_a_time(self) -> asyncio.Lock:
-        """Tasks that share the session flush one after the other."""
-        if self._flushing is None:
-            import asyncio
+    @asynccontextmanager
+    async def _one_at_a_time(self) -> AsyncIterator[None]:
+        """Tasks that share the session flush one after the other; `build` must not, because it runs inside of that."""
+        import asyncio
 
+        task = asyncio.current_task()
+        if self._holder is not None and self._holder is task:
+            raise FiferailError(INSIDE)
+        if self._flushing is None:
             self._flushing = asyncio.Lock()
-        return self._flushing
+        async with self._flushing:
+            self._holder = task
+            try:
+                yield
+            finally:
+                self._holder = None
 
 
 def _checked(on_error: str) -> str:
@@ -376,19 +406,10 @@ def _comes_from(error: BaseException, failed: Exception) -> bool:
     return False
 
 
-def _finalizers(view: MapView) -> list[str]:
-    """Not recorded as read: a finalizer is added or removed whatever the others are."""
-    found = view._stage.get(("metadata", "finalizers"))
-    return found if isinstance(found, list) else []
-
-
 def _add_finalizer(view: MapView, name: str) -> None:
-    current = _finalizers(view)
-    if name not in current:
-        view._stage.put(("metadata", "finalizers"), [*current, name])
+    """Not recorded as read: a finalizer is added or removed whatever the others are."""
+    view._stage.put((*FINALIZERS, Value(name)), name)
 
 
 def _remove_finalizer(view: MapView, name: str) -> None:
-    current = _finalizers(view)
-    if name in current:
-        view._stage.put(("metadata", "finalizers"), [item for item in current if item != name])
+    view._stage.drop((*FINALIZERS, Value(name)))
