@@ -95,7 +95,9 @@ def _changed_above(path: Path, base: Json, live: Json) -> Path | None:
     for length in range(1, len(path)):
         above = find(live, path[:length])
         if not isinstance(above, dict if isinstance(path[length], str) else list):
-            return None if same(find(base, path[:length]), above) else path[:length]
+            before = find(base, path[:length])
+            emptied = above is ABSENT and before == []  # the server leaves out a list without entries
+            return None if emptied or same(before, above) else path[:length]
     return None
 
 

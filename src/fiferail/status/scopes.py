@@ -52,6 +52,16 @@ class Scope:
     def shapes(self, shapes: Shapes) -> None:
         self._stage.shapes = shapes
 
+    @property
+    def shifts(self) -> int:
+        """As the stage's."""
+        return self._stage.shifts
+
+    @property
+    def shifted(self) -> dict[Path, int]:
+        """As the stage's."""
+        return self._stage.shifted
+
     def get(self, path: Path) -> Json:
         """As the stage's; what another scope staged there, this one depends on."""
         return self._stage.get(path, self.name)

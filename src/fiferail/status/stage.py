@@ -120,6 +120,8 @@ class Stage:
         "guards",
         "now",
         "shapes",
+        "shifted",
+        "shifts",
         "tree",
     )  # fmt: skip
 
@@ -150,6 +152,9 @@ class Stage:
         self._log = Log()
         #: Values that were looked at, and paths that were staged (True), one after the other.
         self._order: list[tuple[Path, bool]] = []
+        #: How often entries of lists have come, gone or changed places, and at which count those of a list last did.
+        self.shifts = 0
+        self.shifted: dict[Path, int] = {}
         #: The conditions by type, and of which tree, path and list.
         self._by_type: tuple[Json, Path, Json, dict[str, Json]] = ABSENT, (), ABSENT, {}
         self._lock = RLock()
@@ -218,9 +223,11 @@ class Stage:
             self._log.plain.add(path)
 
     def change(self, path: Path, edit: Callable[[Json], Json], scope: str = SHARED) -> None:
-        """Stage what the function makes of the staged value, with nobody in between."""
+        """Stage what the function makes of a staged list, with nobody in between."""
         with self._lock:
             self.put(path, edit(self.get(path)), scope)
+            self.shifts += 1
+            self.shifted[path] = self.shifts
 
     def drop(self, path: Path, scope: str = SHARED) -> None:
         """Stage a removal."""

@@ -15,6 +15,7 @@ import math
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
+from ..errors import FiferailError
 from ..objects import conditions
 from ..objects.paths import Key, Path, Value, render
 from ..objects.paths import parse as parse_path
@@ -36,14 +37,32 @@ Model = TypeVar("Model")
 DEEPEST = 200
 
 
-class MapView(MutableMapping[str, Any]):
-    """One object of the tree."""
+class _View:
+    """A place in the tree. Below an entry of a list it is only good until entries of that list come, go or change places."""
 
-    __slots__ = ("_path", "_stage")
+    __slots__ = ("_place", "_since", "_stage")
 
     def __init__(self, stage: Staging, path: Path) -> None:
         self._stage = stage
-        self._path = path
+        self._place = path
+        self._since = stage.shifts
+
+    @property
+    def _path(self) -> Path:
+        if self._since != self._stage.shifts:
+            for length, step in enumerate(self._place):
+                if isinstance(step, int) and self._stage.shifted.get(self._place[:length], 0) > self._since:
+                    raise FiferailError(
+                        f"{render(self._place)} was taken before entries of {render(self._place[:length])} came, went or changed places: "
+                        "take it again"
+                    )
+        return self._place
+
+
+class MapView(_View, MutableMapping[str, Any]):
+    """One object of the tree."""
+
+    __slots__ = ()
 
     def __getitem__(self, name: str) -> Any:
         path = (*self._path, name)
@@ -140,14 +159,10 @@ class MapView(MutableMapping[str, Any]):
         return self._tree()
 
 
-class ListView(MutableSequence[Any]):
+class ListView(_View, MutableSequence[Any]):
     """One list of the tree. Its length, its order and its entries are one decision, so any look reads all of it."""
 
-    __slots__ = ("_path", "_stage")
-
-    def __init__(self, stage: Staging, path: Path) -> None:
-        self._stage = stage
-        self._path = path
+    __slots__ = ()
 
     @overload
     def __getitem__(self, index: int) -> Any: ...
