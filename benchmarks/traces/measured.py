@@ -1,0 +1,89 @@
+"""Runs the checker on collected logs: as they are, and with stale writes in them."""
+
+from __future__ import annotations
+
+import gzip
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+
+from fiferail.history.auditlog import records
+from fiferail.history.checker import Checker
+from fiferail.history.records import Commit, actor_of
+from fiferail.history.words import explain
+from fiferail.objects.paths import render
+
+from . import inject
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from fiferail.history.findings import Finding
+
+#: What fails a test; the rest is only printed.
+FAILING = ("certain", "inferred")
+
+
+def load(log: Path) -> list[inject.Event]:
+    """The events of a compressed log, in the order of their answers. Requests that name no resource are left out."""
+    with gzip.open(log, "rb") as lines:
+        events = [msgspec.json.decode(line) for line in lines]
+    events = [event for event in events if (event.get("objectRef") or {}).get("resource")]
+    return sorted(events, key=lambda event: str(event["stageTimestamp"]))
+
+
+def check(events: list[inject.Event]) -> tuple[list[Commit], list[Finding]]:
+    """The writes and the findings of a log."""
+    found = records(map(msgspec.json.encode, events))
+    checker = Checker()
+    for record in found:
+        checker.feed(record)
+    checker.finish()
+    return [record for record in found if isinstance(record, Commit)], checker.findings
+
+
+def certainty(finding: Finding) -> str:
+    """Certain, inferred, possible; `habit` for findings that are no losses."""
+    return str(getattr(finding, "certainty", "certain")) if finding.is_loss else "habit"
+
+
+def clean(events: list[inject.Event]) -> dict[str, Any]:
+    """What the checker says of a log as it is."""
+    commits, findings = check(events)
+    losses = [finding for finding in findings if certainty(finding) in FAILING]
+    return {
+        "events": len(events),
+        "writes": len(commits),
+        "status_writes": sum(commit.subresource == "status" for commit in commits),
+        "objects": len({commit.object for commit in commits}),
+        "clients": len({(commit.actor, commit.manager) for commit in commits}),
+        "losses": [
+            {"certainty": certainty(one), "kind": one.kind or one.name, "path": render(one.path), "text": explain(one)} for one in losses
+        ],
+        "possible": sum(certainty(finding) == "possible" for finding in findings),
+        "habits": sum(certainty(finding) == "habit" for finding in findings),
+    }
+
+
+def stale(events: list[inject.Event], chosen: list[inject.Place], forms: list[str]) -> list[dict[str, Any]]:
+    """Inject at the places, each in its form, and say what the checker made of each."""
+    form_of = dict(zip((place.number for place in chosen), forms, strict=True))
+    outcomes = []
+    for one in inject.rounds(chosen):
+        _, findings = check(inject.injected(events, [(place, form_of[place.number]) for place in one]))
+        outcomes += [_judged(place, form_of[place.number], findings) for place in one]
+    return outcomes
+
+
+def _judged(place: inject.Place, form: str, findings: list[Finding]) -> dict[str, Any]:
+    """The strongest finding about one injected write, and whether any names the right field and writers."""
+    culprit, victim = actor_of(inject.AGENT), actor_of(place.agent)
+    mine = [one for one in findings if one.object.uid == place.uid and one.culprit.startswith(culprit) and certainty(one) != "habit"]
+    classes = {certainty(one) for one in mine}
+    strongest = next((name for name in (*FAILING, "possible") if name in classes), "missed")
+    named = any(one.victim.startswith(victim) and _is_changed(render(one.path), place) for one in mine if certainty(one) in FAILING)
+    return {"form": form, "class": strongest, "named": named, "where": "/".join(place.key), "changed": sorted(place.changed)}
+
+
+def _is_changed(path: str, place: inject.Place) -> bool:
+    return path == "status.conditions" or any(path.startswith(f"status.conditions[{name}]") for name in place.changed)
