@@ -32,6 +32,30 @@ def load(log: Path) -> list[inject.Event]:
     return sorted(events, key=lambda event: str(event["stageTimestamp"]))
 
 
+def as_one(events: list[inject.Event]) -> list[inject.Event]:
+    """The log of the unchanged suite: one User-Agent for the controllers and the test of a process."""
+    return [{**event, "userAgent": _program(event)} for event in events]
+
+
+def apart(events: list[inject.Event]) -> list[inject.Event]:
+    """The log with a client per controller. They share the informers of their process, so each of them watches what it watches."""
+    agents: dict[str, set[str]] = {}
+    for event in events:
+        agents.setdefault(_program(event), set()).add(event.get("userAgent", ""))
+    made = []
+    for event in events:
+        is_shared = event["verb"] == "watch" and event.get("userAgent", "") == _program(event)
+        made += [{**event, "userAgent": agent} for agent in sorted(agents[_program(event)])] if is_shared else [event]
+    return made
+
+
+def _program(event: inject.Event) -> str:
+    """The User-Agent without the caller that `callers` adds: `name/version (platform) kubernetes/commit`."""
+    agent: str = event.get("userAgent", "")
+    head, mark, tail = agent.partition(" kubernetes/")
+    return f"{head}{mark}{tail.partition('/')[0]}"
+
+
 def check(events: list[inject.Event]) -> tuple[list[Commit], list[Finding]]:
     """The writes and the findings of a log."""
     found = records(map(msgspec.json.encode, events))
@@ -65,11 +89,11 @@ def clean(events: list[inject.Event]) -> dict[str, Any]:
     }
 
 
-def stale(events: list[inject.Event], chosen: list[inject.Place], forms: list[str]) -> list[dict[str, Any]]:
+def stale(events: list[inject.Event], chosen: list[tuple[inject.Place, str]]) -> list[dict[str, Any]]:
     """Inject at the places, each in its form, and say what the checker made of each."""
-    form_of = dict(zip((place.number for place in chosen), forms, strict=True))
+    form_of = {place.number: form for place, form in chosen}
     outcomes = []
-    for one in inject.rounds(chosen):
+    for one in inject.rounds([place for place, _ in chosen]):
         _, findings = check(inject.injected(events, [(place, form_of[place.number]) for place in one]))
         outcomes += [_judged(place, form_of[place.number], findings) for place in one]
     return outcomes

@@ -21,6 +21,8 @@ from pathlib import Path
 
 from fiferail.apiserver.real import build, toolchain
 
+from .callers import name_callers
+
 _QUIET = {
     "": ["events", "endpoints"],
     "events.k8s.io": ["events"],
@@ -106,6 +108,7 @@ def _source(suite: Suite) -> Path:
         shutil.copytree(json.loads(told.stdout)["Dir"], target, copy_function=shutil.copyfile)
         for path in [target, *target.rglob("*")]:
             path.chmod(0o755 if path.is_dir() else 0o644)
+    name_callers(go, target, suite.module)
     for start, end in suite.copies:
         shutil.copytree(target / start, target / end, dirs_exist_ok=True)
     return target
