@@ -44,13 +44,21 @@ def run(suites: tuple[Suite, ...] = SUITES, injections: int = INJECTIONS) -> Any
         result["suites"].append({"operator": suite.operator, "version": suite.version, "package": suite.package, **said})
         for name, one in said.items():
             print(f"  {suite.name}, {name}: {one['writes']} writes, {len(one['losses'])} losses, {one['possible']} possible", flush=True)
-    everywhere = [(number, place) for number, events in enumerate(logs) for place in inject.places(events)]
-    chosen = random.Random(SEED).sample(everywhere, min(injections, len(everywhere)))
-    result["places"] = len(everywhere)
+    result["places"], chosen = _chosen(logs, injections)
     for number, events in enumerate(logs):
-        mine = [(place, inject.FORMS[turn % len(inject.FORMS)]) for turn, (n, place) in enumerate(chosen) if n == number]
-        result["injected"] += [{"suite": suites[number].name, **one} for one in measured.stale(events, mine)]
+        result["injected"] += [{"suite": suites[number].name, **one} for one in measured.stale(events, chosen[number])]
     return result
+
+
+def _chosen(logs: list[list[inject.Event]], injections: int) -> tuple[int, list[list[inject.Stale]]]:
+    """How many places there are, and so many stale writes at random ones, per log: the forms in turns, the client at random."""
+    chance = random.Random(SEED)
+    everywhere = [(number, place) for number, events in enumerate(logs) for place in inject.places(events)]
+    chosen: list[list[inject.Stale]] = [[] for _ in logs]
+    for turn, (number, place) in enumerate(chance.sample(everywhere, min(injections, len(everywhere)))):
+        agent = chance.choice(inject.others(logs[number], place))
+        chosen[number].append(inject.Stale(place, inject.FORMS[turn % len(inject.FORMS)], agent))
+    return len(everywhere), chosen
 
 
 def render() -> str:
@@ -91,9 +99,10 @@ def _stale(result: Any) -> list[str]:
         named = sum(one["named"] for one in mine)
         rows.append([_FORMS[form], *map(str, figures), f"{found / max(1, len(mine)):.1%}", f"{named / max(1, found):.1%}"])
     text = (
-        f"The same traces with a stale write at {len(result['injected'])} random places of {result['places']:,}: right after a client "
-        "changed the conditions of an object, another one that watches the kind writes the list as it stood before, plus a condition of "
-        "its own. Goal: at least 95% found. Named: the finding has the changed condition and both clients."
+        f"The same traces (apart) with a stale write at {len(result['injected'])} random places of {result['places']:,}: right after a "
+        "client changed the conditions of an object, another client that watches the kind (a new one, or another controller of the trace) "
+        "writes the list as it stood before, plus a condition of its own. Goal: at least 95% found. Named: the finding has the changed "
+        "condition and both clients."
     )
     return [text, table(["form", "writes", "certain", "inferred", "possible", "missed", "found", "named"], rows)]
 

@@ -15,8 +15,16 @@ from typing import Any, TypeGuard
 Event = dict[str, Any]
 FORMS = ("merge", "json", "put")
 AGENT = "stale-operator/v1 (linux/amd64) kubernetes/0000000"
-MANAGER = "stale-operator"
 _ENDED = ("ResponseComplete", "ResponseStarted")
+
+
+@dataclass(frozen=True)
+class Stale:
+    """One stale write to inject: where, in which form, by which client."""
+
+    place: Place
+    form: str
+    agent: str = AGENT
 
 
 @dataclass(frozen=True)
@@ -34,6 +42,11 @@ class Place:
         """What the later events of the object are found by."""
         metadata = self.after["metadata"]
         return self.after["kind"], metadata.get("namespace", ""), metadata["name"]
+
+    @property
+    def version(self) -> int:
+        """The resourceVersion that the write made."""
+        return _version(self.after)
 
     @property
     def changed(self) -> set[str]:
@@ -62,39 +75,47 @@ def places(events: list[Event]) -> list[Place]:
     return found
 
 
-def rounds(chosen: list[Place]) -> list[list[Place]]:
-    """The places in groups: in one group no object is used twice."""
-    made: list[list[Place]] = []
-    for place in chosen:
-        free = next((one for one in made if all(place.key != other.key for other in one)), None)
+def rounds(chosen: list[Stale]) -> list[list[Stale]]:
+    """The stale writes in groups: in one group no object is used twice."""
+    made: list[list[Stale]] = []
+    for stale in chosen:
+        free = next((one for one in made if all(stale.place.key != other.place.key for other in one)), None)
         if free is None:
-            made.append([place])
+            made.append([stale])
         else:
-            free.append(place)
+            free.append(stale)
     return made
 
 
-def injected(events: list[Event], chosen: list[tuple[Place, str]]) -> list[Event]:
-    """The log with the stale writes in it, each in its form."""
-    by_number = {place.number: (place, form) for place, form in chosen}
-    ended: dict[tuple[str, str, str], Place] = {}
-    last = {place.uid: _version(place.after) for place, _ in chosen}
-    watched: dict[tuple[str, str], Event] = {}
+def others(events: list[Event], place: Place) -> list[str]:
+    """The clients that could write stale: a new one, and the other controllers of the process that made the place's write."""
+    program = place.agent.partition(" ")[0]
+    agents = {event.get("userAgent", "") for event in events}
+    return [AGENT, *sorted(agent for agent in agents if agent.partition(" ")[0] == program and agent != place.agent)]
+
+
+def injected(events: list[Event], chosen: list[Stale]) -> list[Event]:
+    """The log with the stale writes in it."""
+    by_number = {stale.place.number: stale for stale in chosen}
+    ended: set[tuple[str, str, str]] = set()
+    last = {stale.place.uid: _version(stale.place.after) for stale in chosen}
+    watched: dict[tuple[str, str, str], Event] = {}
     made: list[Event] = []
     for number, event in enumerate(events):
         if event["stage"] in _ENDED and not _is_later(event, ended, last):
             made.append(_without_later(event, last))
         if number in by_number:
-            place, form = by_number[number]
-            made += stale_write(event, place, form)
-            ended[_named(event)] = place
-            watched.setdefault((event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"]), event)
+            stale = by_number[number]
+            made += stale_write(event, stale)
+            ended.add(_named(event))
+            watched.setdefault((event["objectRef"].get("apiGroup", ""), event["objectRef"]["resource"], stale.agent), event)
     first = min(event["requestReceivedTimestamp"] for event in events)
-    return [*(_watch(event, first) for event in watched.values()), *made]
+    return [*(_watch(event, agent, first) for (_, _, agent), event in watched.items()), *made]
 
 
-def stale_write(event: Event, place: Place, form: str) -> list[Event]:
+def stale_write(event: Event, stale: Stale) -> list[Event]:
     """The events of one stale write, right after the one that it undoes."""
+    place, form, agent = stale.place, stale.form, stale.agent
     live, version = place.after, _version(place.after)
     own = {
         "type": "StaleOperatorReady", "status": "True", "reason": "Injected", "message": f"decided on {_version(place.before)}",
@@ -103,42 +124,44 @@ def stale_write(event: Event, place: Place, form: str) -> list[Event]:
     conditions = [*((place.before.get("status") or {}).get("conditions") or []), own]
     stored = _with(live, conditions, version + 1)
     if form == "merge":
-        return [_event(event, "patch", {"status": {"conditions": conditions}}, stored, 1)]
+        return [_event(event, agent, "patch", {"status": {"conditions": conditions}}, stored, 1)]
     if form == "json":
-        return [_event(event, "patch", [{"op": "replace", "path": "/status/conditions", "value": conditions}], stored, 1)]
+        return [_event(event, agent, "patch", [{"op": "replace", "path": "/status/conditions", "value": conditions}], stored, 1)]
     refusal = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "reason": "Conflict", "code": 409}
     return [
-        _event(event, "update", _with(place.before, conditions, _version(place.before)), refusal, 1, 409),
-        _event(event, "get", None, live, 3),
-        _event(event, "update", _with(live, conditions, version), stored, 5),
+        _event(event, agent, "update", _with(place.before, conditions, _version(place.before)), refusal, 1, 409),
+        _event(event, agent, "get", None, live, 3),
+        _event(event, agent, "update", _with(live, conditions, version), stored, 5),
     ]
 
 
-def _event(event: Event, verb: str, body: Any, answer: Any, after: int, code: int = 200) -> Event:
+def _event(event: Event, agent: str, verb: str, body: Any, answer: Any, after: int, code: int = 200) -> Event:
     """An event of the stale client about the object of another event, received so many microseconds after that was answered."""
     about = {**event["objectRef"], **({} if verb == "get" else {"subresource": "status"})}
     if verb == "get":
         about.pop("subresource", None)
     path = event["requestURI"].partition("?")[0].removesuffix("/status")
+    manager = agent.partition("/")[0]
     made = {
-        **event, "auditID": f"{event['auditID']}-{after}", "verb": verb, "userAgent": AGENT, "objectRef": about,
-        "requestURI": path if verb == "get" else f"{path}/status?fieldManager={MANAGER}", "responseStatus": {"metadata": {}, "code": code},
-        "requestObject": body, "responseObject": answer, "requestReceivedTimestamp": _shifted(event["stageTimestamp"], after),
-        "stageTimestamp": _shifted(event["stageTimestamp"], after + 1), "stage": "ResponseComplete",
+        **event, "auditID": f"{event['auditID']}-{after}", "verb": verb, "userAgent": agent, "objectRef": about,
+        "requestURI": path if verb == "get" else f"{path}/status?fieldManager={manager}",
+        "responseStatus": {"metadata": {}, "code": code}, "requestObject": body, "responseObject": answer, "stage": "ResponseComplete",
+        "requestReceivedTimestamp": _shifted(event["stageTimestamp"], after),
+        "stageTimestamp": _shifted(event["stageTimestamp"], after + 1),
     }  # fmt: skip
     return {name: value for name, value in made.items() if value is not None}
 
 
-def _watch(event: Event, when: str) -> Event:
+def _watch(event: Event, agent: str, when: str) -> Event:
     """The stale client watches the kind from the beginning of the log."""
     about = {name: event["objectRef"][name] for name in ("apiGroup", "apiVersion", "resource") if name in event["objectRef"]}
-    made = _event(event, "get", None, None, 0)
+    made = _event(event, agent, "get", None, None, 0)
     collection = event["requestURI"].partition("/namespaces/")[0] + f"/{about['resource']}?watch=true"
     return {**made, "verb": "watch", "objectRef": about, "requestURI": collection, "stage": "ResponseStarted",
             "requestReceivedTimestamp": when, "stageTimestamp": when}  # fmt: skip
 
 
-def _is_later(event: Event, ended: dict[tuple[str, str, str], Place], last: dict[str, int]) -> bool:
+def _is_later(event: Event, ended: set[tuple[str, str, str]], last: dict[str, int]) -> bool:
     """Whether the event belongs to a history that has ended."""
     obj = event.get("responseObject")
     if _is_object(obj) and _version(obj) > last.get(obj["metadata"]["uid"], _version(obj)):

@@ -89,24 +89,32 @@ def clean(events: list[inject.Event]) -> dict[str, Any]:
     }
 
 
-def stale(events: list[inject.Event], chosen: list[tuple[inject.Place, str]]) -> list[dict[str, Any]]:
-    """Inject at the places, each in its form, and say what the checker made of each."""
-    form_of = {place.number: form for place, form in chosen}
+def stale(events: list[inject.Event], chosen: list[inject.Stale]) -> list[dict[str, Any]]:
+    """Inject the stale writes, and say what the checker made of each."""
     outcomes = []
-    for one in inject.rounds([place for place, _ in chosen]):
-        _, findings = check(inject.injected(events, [(place, form_of[place.number]) for place in one]))
-        outcomes += [_judged(place, form_of[place.number], findings) for place in one]
+    for one in inject.rounds(chosen):
+        _, findings = check(inject.injected(events, one))
+        outcomes += [_judged(stale, findings) for stale in one]
     return outcomes
 
 
-def _judged(place: inject.Place, form: str, findings: list[Finding]) -> dict[str, Any]:
+def _judged(stale: inject.Stale, findings: list[Finding]) -> dict[str, Any]:
     """The strongest finding about one injected write, and whether any names the right field and writers."""
-    culprit, victim = actor_of(inject.AGENT), actor_of(place.agent)
-    mine = [one for one in findings if one.object.uid == place.uid and one.culprit.startswith(culprit) and certainty(one) != "habit"]
+    place, culprit, victim = stale.place, actor_of(stale.agent), actor_of(stale.place.agent)
+    mine = [
+        one for one in findings
+        if one.object.uid == place.uid and one.overwritten == place.version + 1 and certainty(one) != "habit"
+    ]  # fmt: skip
     classes = {certainty(one) for one in mine}
     strongest = next((name for name in (*FAILING, "possible") if name in classes), "missed")
-    named = any(one.victim.startswith(victim) and _is_changed(render(one.path), place) for one in mine if certainty(one) in FAILING)
-    return {"form": form, "class": strongest, "named": named, "where": "/".join(place.key), "changed": sorted(place.changed)}
+    named = any(
+        one.culprit.startswith(culprit) and one.victim.startswith(victim) and _is_changed(render(one.path), place)
+        for one in mine if certainty(one) in FAILING
+    )  # fmt: skip
+    return {
+        "form": stale.form, "class": strongest, "named": named, "where": "/".join(place.key), "changed": sorted(place.changed),
+        "by": culprit, "over": victim,
+    }  # fmt: skip
 
 
 def _is_changed(path: str, place: inject.Place) -> bool:

@@ -75,7 +75,7 @@ def test_a_write_that_changed_no_condition_is_no_place(inject: Any) -> None:
 def test_a_stale_patch_stands_right_after_the_write_that_it_undoes(inject: Any, form: str, path: str | None) -> None:
     """The patch carries the list as it was before, plus one condition, and is stored as the next version."""
     place = inject.places(log())[1]
-    made = inject.injected(log(), [(place, form)])
+    made = inject.injected(log(), [inject.Stale(place, form)])
     index = next(number for number, one in enumerate(made) if one["userAgent"] == inject.AGENT and one["verb"] == "patch")
     body, answer = made[index]["requestObject"], made[index]["responseObject"]
     conditions = body["status"]["conditions"] if path is None else body[0]["value"]
@@ -89,7 +89,7 @@ def test_a_stale_patch_stands_right_after_the_write_that_it_undoes(inject: Any, 
 
 def test_a_stale_put_is_refused_reads_and_repeats_its_list(inject: Any) -> None:
     """A conforming server refuses the old resourceVersion: the loss comes from repeating the old list on the fresh one."""
-    made = inject.injected(log(), [(inject.places(log())[1], "put")])
+    made = inject.injected(log(), [inject.Stale(inject.places(log())[1], "put")])
     mine = [one for one in made if one["userAgent"] == inject.AGENT and one["verb"] != "watch"]
     assert [(one["verb"], one["responseStatus"]["code"]) for one in mine] == [("update", 409), ("get", 200), ("update", 200)]
     versions = [one["requestObject"]["metadata"]["resourceVersion"] for one in (mine[0], mine[2])]
@@ -99,7 +99,7 @@ def test_a_stale_put_is_refused_reads_and_repeats_its_list(inject: Any) -> None:
 
 def test_the_history_of_the_object_ends_and_others_go_on(inject: Any) -> None:
     """Later requests about the object and later versions in lists are gone; those of other objects stay."""
-    made = inject.injected(log(), [(inject.places(log())[0], "merge")])
+    made = inject.injected(log(), [inject.Stale(inject.places(log())[0], "merge")])
     assert [one["auditID"] for one in made if one["userAgent"] == AGENT] == [
         "watch-0",
         "create-1",
@@ -114,14 +114,14 @@ def test_the_history_of_the_object_ends_and_others_go_on(inject: Any) -> None:
 
 def test_the_stale_client_watches_from_the_beginning(inject: Any) -> None:
     """It is a controller: the log shows its watch of the kind before anything else."""
-    first = inject.injected(log(), [(inject.places(log())[0], "merge")])[0]
+    first = inject.injected(log(), [inject.Stale(inject.places(log())[0], "merge")])[0]
     assert (first["verb"], first["userAgent"], first["stage"]) == ("watch", inject.AGENT, "ResponseStarted")
     assert first["stageTimestamp"] <= log()[0]["requestReceivedTimestamp"]
 
 
 def test_rounds_use_no_object_twice(inject: Any) -> None:
     """Two places of one object go to two rounds, because the first ends its history."""
-    assert [len(one) for one in inject.rounds(inject.places(log()))] == [1, 1]
+    assert [len(one) for one in inject.rounds([inject.Stale(place, "merge") for place in inject.places(log())])] == [1, 1]
 
 
 def test_controllers_of_one_process_are_one_client_or_apart(measured: Any) -> None:
