@@ -9,6 +9,7 @@ import msgspec
 
 from fiferail.history.auditlog import records
 from fiferail.history.checker import Checker
+from fiferail.history.findings import LOSSES
 from fiferail.history.records import Commit, actor_of
 from fiferail.history.words import explain
 from fiferail.objects.paths import render
@@ -70,7 +71,7 @@ def check(events: list[inject.Event]) -> tuple[list[Commit], list[Finding]]:
 
 def certainty(finding: Finding) -> str:
     """Certain, inferred, possible; `habit` for findings that are no losses."""
-    return str(getattr(finding, "certainty", "certain")) if finding.is_loss else "habit"
+    return str(getattr(finding, "certainty", "certain")) if finding.name in LOSSES else "habit"
 
 
 def clean(events: list[inject.Event]) -> dict[str, Any]:
