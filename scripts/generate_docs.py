@@ -112,7 +112,7 @@ def _patch() -> str:
     status = Status(stage, ("status",))
     status["message"] = f"{status['phase']}, 3 of 3"
     status.conditions.set("Ready", True, reason="AllUp")
-    body = strategies.compare(base, stage.intents(), list(stage.reads), stage.shapes)
+    body = strategies.compare(base, stage.intents(), stage.reads, stage.shapes)
     assert body is not None, "something was changed"
     return "[\n" + ",\n".join("  " + json.dumps(operation) for operation in json.loads(body.content)) + "\n]"
 

@@ -45,8 +45,8 @@ if TYPE_CHECKING:
     )
     from .front import AsyncStatusWriter, StatusWriter
     from .status.claims import Claims
-    from .status.conversation import Budget
     from .status.outcome import Made, Outcome
+    from .status.patience import Budget
     from .status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
     from .status.view import Status
 
@@ -65,7 +65,7 @@ _HOMES = {
     "fiferail.controllers.plans": ("Plan", "Plans", "TaskFailed"),
     "fiferail.controllers.references": ("references",),
     "fiferail.status.claims": ("Claims",),
-    "fiferail.status.conversation": ("Budget",),
+    "fiferail.status.patience": ("Budget",),
     "fiferail.status.outcome": ("Made", "Outcome"),
     "fiferail.status.strategies": ("APPLY", "COMPARE", "LOCKED", "MERGE", "Strategy"),
     "fiferail.status.view": ("Status",),

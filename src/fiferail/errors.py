@@ -1,7 +1,7 @@
 """Every error of fiferail. Imports nothing.
 
     FiferailError
-    ├── Conflict            something this write depended on has changed; `.changes` says what, and nothing was written
+    ├── Conflict            something this write depended on has changed; `.changes` says what
     ├── Invalid             the server refused the content; `.causes` are the server's own
     ├── NotOwner            a path that another writer of the same registry claims
     ├── Unavailable         no answer could be had within the budget; `__cause__` is the transport's exception, if any
@@ -35,11 +35,15 @@ class Change(NamedTuple):
 
 
 class Conflict(FiferailError):
-    """Something this write read, or was about to overwrite, has changed since. Nothing was written."""
+    """Something this write read, or was about to overwrite, has changed since. The message says whether anything was written."""
 
     def __init__(self, message: str, changes: Sequence[Change] = ()) -> None:
         super().__init__(message)
         self.changes = tuple(changes)
+        #: The parts of the session (components) that were withheld, where the rest was written; empty: all of it.
+        self.scopes: tuple[str, ...] = ()
+        #: What came of the rest, where there was one.
+        self.outcome: Any = None
 
 
 class Cause(NamedTuple):

@@ -14,7 +14,7 @@ from fiferail.testing.hazards.faultrun import Rates, Run, problems
 @pytest.mark.parametrize("seed", range(3))
 def test_nothing_is_lost_whatever_goes_wrong(seed: int, together: bool) -> None:
     """The versions of the objects and the checker agree that every write is where it belongs, once."""
-    run, keeping = on_embedded(writes=400, count=8, seed=seed, rates=Rates(), together=together)
+    run, keeping = on_embedded(writes=500, count=8, seed=seed, rates=Rates(), together=together)
     assert problems(keeping.versions, run, together) == []
     assert keeping.lost_by(run) == []
     assert min(run.faults[name] for name in ("lost", "failed", "busy", "killed")) > 0

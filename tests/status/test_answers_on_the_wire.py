@@ -146,14 +146,21 @@ def test_refused_and_rebased(wire: Wire) -> None:
 
 
 def test_two_writers_of_one_new_condition(wire: Wire) -> None:
-    """The second append is refused by the server; the writer names the first, and its mutate decides anew on it."""
+    """The second append is refused by the server; the writer names the first, and a function that looks decides anew on it."""
     entry = {"type": "Ready", "status": "False", "reason": "Other", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
     wire.other(wire.obj, conditions=[entry])
     absent = r"status\.conditions\[Ready\]  was absent"
     with pytest.raises(fiferail.Conflict, match=absent) as caught, wire.writer.session(wire.obj) as status:
         status.conditions.set("Ready", True, reason="Mine")
     assert caught.value.changes[0].written_by == "other"
-    outcome = wire.writer.mutate(wire.obj, lambda status: status.conditions.set("Ready", True, reason="Mine"))
+    with pytest.raises(fiferail.Conflict, match=absent):  # it may hold the old object: it never looked at what is there now
+        wire.writer.mutate(wire.obj, lambda status: status.conditions.set("Ready", True, reason="Mine"))
+
+    def look_and_set(status: fiferail.Status) -> None:
+        status.conditions.get("Ready")
+        status.conditions.set("Ready", True, reason="Mine")
+
+    outcome = wire.writer.mutate(wire.obj, look_and_set)
     assert [c["reason"] for c in outcome.object["status"]["conditions"]] == ["Mine"]
 
 

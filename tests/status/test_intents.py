@@ -55,7 +55,7 @@ def in_order(tree: Any) -> Any:
 
 def sent(snapshot: Any, intents: list[Any], stage: Stage, target: Any) -> Any:
     """What the server makes of the patch."""
-    body = compare(snapshot, intents, [*stage.reads], stage.shapes, target=target)
+    body = compare(snapshot, intents, stage.reads, stage.shapes, target=target)
     return snapshot if body is None else jsonpatch.apply(jsonpatch.parse(body.content), snapshot)
 
 

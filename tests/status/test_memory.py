@@ -45,6 +45,3 @@ def test_the_object_that_was_written_longest_ago_is_forgotten() -> None:
         memory.remember(gadget(uid, "7", "mine"))
     known = [uid for uid in "abc" if memory.newest(gadget(uid, "6", "given"))["status"]["phase"] == "mine"]
     assert known == ["a", "c"]
-    for number in range(9):
-        memory.pace(f"p{number}")
-    assert len(memory._paces) == 2

@@ -12,7 +12,8 @@ from typing import Any
 import msgspec
 
 from fiferail.errors import FiferailError
-from fiferail.status.conversation import TABLE, Budget
+from fiferail.status.conversation import TABLE
+from fiferail.status.patience import Budget
 from fiferail.status.writer import StatusWriter
 from fiferail.wire import Answer, Request
 

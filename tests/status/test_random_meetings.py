@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextvars
 from typing import Any
 
 import pytest
@@ -98,7 +99,8 @@ def test_nothing_of_either_is_lost(gadgets: ApiServer, mine: list[Any], theirs: 
 
 
 def together(server: ApiServer, conversations: list[Any]) -> list[Outcome | Conflict]:
-    """Drive them in turns, one step each, until all have ended."""
+    """Drive them in turns, one step each and each in a flow of control of its own, until all have ended."""
+    flows = [contextvars.copy_context() for _ in conversations]
     asks: dict[int, Any] = {}
     ended: dict[int, Outcome | Conflict] = {}
     while len(ended) < len(conversations):
@@ -108,7 +110,7 @@ def together(server: ApiServer, conversations: list[Any]) -> list[Outcome | Conf
                 continue
             value = server.client.transport.send(ask.request) if isinstance(ask, Send) else None
             try:
-                asks[index] = conversation.send(value)
+                asks[index] = flows[index].run(conversation.send, value)
             except StopIteration as stop:
                 ended[index] = stop.value
             except Conflict as conflict:

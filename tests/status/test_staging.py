@@ -13,6 +13,7 @@ import pytest
 
 from fiferail.errors import FiferailError, Invalid
 from fiferail.objects.paths import Path, parse, render
+from fiferail.status.reads import Look
 from fiferail.status.shapes import Shapes
 from fiferail.status.stage import Stage
 from fiferail.status.view import Status
@@ -37,8 +38,8 @@ def staged(obj: Any = OBJECT) -> tuple[Status, Stage]:
 
 
 def read_paths(stage: Stage) -> list[str]:
-    """What was read, as text."""
-    return [render(path) for path in stage.reads]
+    """What was read, as text; a question mark where only its presence was."""
+    return [render(path) + ("" if look is Look.VALUE else "?") for path, look in stage.reads.items()]
 
 
 @pytest.mark.parametrize(
@@ -47,12 +48,22 @@ def read_paths(stage: Stage) -> list[str]:
         pytest.param(lambda s: s["phase"], ["status.phase"], id="a scalar"),
         pytest.param(lambda s: s.get("missing"), ["status.missing"], id="a missing member"),
         pytest.param(lambda s: "phase" in s, ["status.phase"], id="membership"),
-        pytest.param(lambda s: s["network"], [], id="a nested mapping, not yet looked into"),
-        pytest.param(lambda s: s["network"]["ip"], ["status.network.ip"], id="a nested scalar"),
+        pytest.param(lambda s: s["network"], ["status.network?"], id="a nested mapping, not yet looked into"),
+        pytest.param(lambda s: s["network"]["ip"], ["status.network?", "status.network.ip"], id="a nested scalar"),
         pytest.param(lambda s: s["network"].plain(), ["status.network"], id="a nested mapping as plain data"),
-        pytest.param(lambda s: len(s["network"]["ports"]), ["status.network.ports"], id="the length of a list"),
-        pytest.param(lambda s: s["network"]["ports"][1], ["status.network.ports"], id="an entry of a list reads the list"),
+        pytest.param(lambda s: len(s["network"]["ports"]), ["status.network?", "status.network.ports"], id="the length of a list"),
+        pytest.param(lambda s: s["network"]["ports"][1], ["status.network?", "status.network.ports"], id="an entry of a list reads it"),
         pytest.param(lambda s: s["conditions"][0]["type"], ["status.conditions"], id="an entry by index reads the list"),
+        pytest.param(lambda s: s.get("network") is not None, ["status.network?"], id="that a mapping is there"),
+        pytest.param(lambda s: "network" in s, ["status.network?"], id="membership of a mapping"),
+        pytest.param(lambda s: isinstance(s["conditions"], list), ["status.conditions?"], id="that a list is there"),
+        pytest.param(lambda s: bool(s["conditions"]), ["status.conditions?"], id="that a list has entries"),
+        pytest.param(lambda s: bool(s["network"]), ["status.network?"], id="that a mapping has members"),
+        pytest.param(copy.deepcopy, ["status"], id="a deep copy"),
+        pytest.param(copy.copy, ["status"], id="a copy"),
+        pytest.param(lambda s: s.object["spec"]["size"], ["spec?", "spec.size"], id="the spec, through the object"),
+        pytest.param(lambda s: s.object["metadata"]["resourceVersion"], [], id="the version"),
+        pytest.param(lambda s: s.object["metadata"]["name"], ["metadata.name"], id="metadata"),
         pytest.param(lambda s: list(s), ["status"], id="iteration reads everything below"),
         pytest.param(lambda s: s == {}, ["status"], id="equality reads everything below"),
         pytest.param(lambda s: s.conditions.get("Ready"), ["status.conditions[Ready]"], id="a condition by type"),
@@ -241,7 +252,7 @@ def test_nothing_touches_the_client_before_the_flush() -> None:
     """Opening, reading and staging of every sort go by without it; the flush is the first to ask."""
     writer = StatusWriter(Untouchable(), field_manager="mine", claims={"Gadget.example.io": ["status.phase"]}, sleep=lambda seconds: None)
     obj = {**OBJECT, "metadata": {**OBJECT["metadata"], "namespace": "default"}}  # type: ignore[dict-item]
-    with pytest.raises(FiferailError, match="could not be asked") as caught, writer.session(obj, guard=["status.count"]) as status:
+    with pytest.raises(FiferailError, match="could not be read") as caught, writer.session(obj, guard=["status.count"]) as status:
         status["phase"] = "Running"
         status["network"]["ports"].append(8080)
         status.entry("parts", name="a")["up"] = True

@@ -8,8 +8,8 @@ One reconcile does one thing, and writes the status once:
     no plan        `build` decides; the plan is created by create_once, so that of two reconciles one wins and the other gets the
                    winner's plan. Nothing has been done yet: whoever comes back finds it written down
     a step is due  it runs with an id that every retry, and every other replica, uses too; what came of it is written
-    it is over     `ended` says so in the status, once, and the plan is cleared in the same write, with its id left as a fence:
-                   a reconcile that still remembers a time without a plan does not make it again
+    it is over     `ended` says so in the status, once, and the plan is cleared in the same write, with its id and a number that
+                   grows left as a fence: a reconcile that still remembers a time without a plan does not make it again
 
 A step may run twice (the process dies after the side effect and before the write; two replicas without leader election): with the
 same id, by which it can tell. Never do two plans run for the same decision.
@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import inspect
 import math
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -29,7 +30,7 @@ from .clock import moment, stamp
 from .queue import Backoff
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Mapping, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from ..objects.tree import Json
     from .context import Context
@@ -51,10 +52,14 @@ class Plan(msgspec.Struct, frozen=True):
 
     purpose: str
     tasks: Sequence[str]
+    #: Whether it is wanted although a plan of the same purpose has ended for this very generation of the object. Such a plan is
+    #: another one, with other ids. Without it a plan that failed is not made again before the spec changes.
+    again: bool = False
 
 
 class Plans:
-    """The plans of one kind, at `status.<slot>`; the id of the last one that ended stays at `status.<fence>`."""
+    """The plans of one kind, at `status.<slot>`; `status.<fence>` keeps `id`, that of the last one that ended, and `n`, how many have.
+    Both are objects in the CRD: a field that the schema lacks is an error before anything is done."""
 
     def __init__(
         self,
@@ -103,9 +108,10 @@ class Plans:
         unknown = [name for name in wanted.tasks if name not in self._steps]
         if unknown or not wanted.tasks:
             raise FiferailError(f"expected a plan of {', '.join(self._steps)}, got {', '.join(unknown) or 'no task at all'}")
-        identity = deterministic_id(obj, wanted.purpose)
-        if (obj.get("status") or {}).get(self._fence) == identity:
+        last, n = _fence((obj.get("status") or {}).get(self._fence))
+        if not wanted.again and last == deterministic_id(obj, wanted.purpose, n - 1):
             return None
+        identity = deterministic_id(obj, wanted.purpose, n)
         tasks = [{"id": f"{identity}-{index}", "name": name, "state": PENDING, "attempts": 0} for index, name in enumerate(wanted.tasks)]
         generation = obj["metadata"].get("generation", 0)
         return {"id": identity, "purpose": wanted.purpose, "generation": generation, "phase": RUNNING, "tasks": tasks}
@@ -148,12 +154,18 @@ class Plans:
         """Seen once: the verdict, the fence and the clearing are one write, and it stands on the plan that was read."""
         if self._ended is not None:
             self._ended(ctx, plan)
-        ctx.status[self._fence] = plan["id"]
+        _, n = _fence(ctx.status.get(self._fence))
+        ctx.status[self._fence] = {"id": plan["id"], "n": n + 1}
         del ctx.status[self._slot]
         return 0.0
 
     def _store(self, ctx: Context, plan: Json) -> None:
         ctx.status[self._slot] = plan
+
+
+def _fence(found: Any) -> tuple[str, int]:
+    """The id of the plan that ended last, and how many have ended."""
+    return (str(found.get("id", "")), int(found.get("n", 0))) if isinstance(found, Mapping) else ("", 0)
 
 
 def _with(plan: Json, task: Json) -> Json:

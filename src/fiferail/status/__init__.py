@@ -1,12 +1,13 @@
 """The writer: status staged in memory, written once, and nobody's update lost.
 
-    shapes          which lists are keyed
-    intents         what is wanted, as changes for any snapshot
-    stage, view     what a session edits, and what it looked at
-    preconditions, operations, strategies    from a snapshot and intents to one request body
-    answers, decide, conversation, once      the protocol, without I/O
-    sharing, pacing  flushes that meet go together; writers that do not know each other give way
-    effects         the two drivers
-    claims, memory, managers, targets, schemas, models, hooks
-    core, writer    the verbs
+    shapes, kinds, schemas     which lists are keyed; where a kind is served and which fields it has
+    reads, flow, scopes        what was looked at and how closely; own writes that the caller knows; parts that stand on their own
+    intents                    what is wanted, as changes for any snapshot
+    stage, view                what a session edits
+    preconditions, operations, strategies     from a snapshot and intents to one request body
+    answers, decide, conversation, duplicates, rerun, once     the protocol, without I/O
+    patience, sharing          how long to go on; flushes that meet go together
+    effects                    the two drivers
+    claims, memory, managers, targets, models, lossy, hooks, said
+    core, writer               the verbs
 """

@@ -90,6 +90,16 @@ def retry_after(answer: Answer | Lost | None) -> float | None:
     return float(text) if text.isdigit() else None
 
 
+def is_status(answer: Answer) -> bool:
+    """Whether the body is a Status: the server answers 404 in plain text where the path itself is not served."""
+    return answer.body.lstrip().startswith(b"{")
+
+
+def is_hopeless(error: BaseException) -> bool:
+    """Whether the client itself refused to send: it was closed, or is used wrongly. Trying again would not help."""
+    return isinstance(error, (RuntimeError, TypeError, AttributeError, NotImplementedError)) or type(error).__name__ == "ClosedPoolError"
+
+
 def status_of(answer: Answer) -> Json:
     """The Status in the body, or an empty one."""
     try:

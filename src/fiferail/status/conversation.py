@@ -1,10 +1,10 @@
 """One write, from the first request to its outcome, without I/O.
 
-Theory of operation. A write starts from a *snapshot*: the newest version the writer knows. Its intents are compiled against the
-snapshot into one request. The answer has one of seven meanings (`answers`). Stored ends it. Refused and unknown lead to a read
-of the live object, and the live object to one of four verdicts (`decide`): gone and converged end it, a conflict is raised, and
-again makes the live object the snapshot of the next try, after a wait. How long answers take is watched (`pacing`): where an object
-is contended a write gives way once before it insists.
+Theory of operation. A write stands on its *ground*: what the caller knows of the object. A newer version that the writer knows is
+judged like a live object before anything is sent. The intents are compiled against a *snapshot* into one request. The answer has one
+of seven meanings (`answers`). Stored ends it. Refused and unknown lead to a read of the live object, and the live object to one of
+four verdicts (`decide`): gone and converged end it, a conflict is raised, and again makes the live object the snapshot of the next
+try, which follows at once: waits come before the live object is read, never after (`patience`).
 
     state      event       next
     -----      -----       ----
@@ -18,7 +18,7 @@ is contended a write gives way once before it insists.
     LOOK       gone        DONE       gone
     LOOK       converged   DONE       converged
     LOOK       conflict    FAIL       Conflict: a session raises it, mutate runs its function again
-    LOOK       again       PAUSE
+    LOOK       again       TRY        at once
     LOOK       unknown     PAUSE      the live object could not be read: wait, look again
     PAUSE      waited      TRY
     PAUSE      spent       FAIL       Unavailable, with the last answer
@@ -33,27 +33,31 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..errors import Change, Conflict, FiferailError, Unavailable
-from ..objects.tree import Json, lookup
+from ..objects.paths import find
+from ..objects.tree import Json, lookup, same
 from ..wire import Answer, Request
 from . import answers, strategies
 from .answers import Lost, Meaning
-from .decide import Decision, Verdict, conflict, decide
-from .effects import Conversation, Send, Wait
+from .decide import NOTHING, PERHAPS, Decision, Ground, Verdict, conflict, decide
+from .effects import Conversation, Send
 from .outcome import Kind, Outcome
 from .strategies import Body, Strategy
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from ..objects.paths import Path
     from .intents import Intent
-    from .pacing import Pace
+    from .patience import Patience
     from .shapes import Shapes
     from .targets import Resource, Target
 
+JSON_ONLY = {"accept": "application/json"}
+#: The live object could not be read this time.
+UNREAD: Json = object()
+
 TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("TRY", "stored", "DONE", "applied, or rebased when it was not the first try"),
-    ("TRY", "refused", "LOOK", "nothing was written"),
+    ("TRY", "refused", "LOOK", "nothing was written; after a short wait where the write depends on what was read"),
     ("TRY", "unknown", "LOOK", "from now on the write may have landed"),
     ("TRY", "busy", "PAUSE", "as long as the server asks"),
     ("TRY", "missing", "LOOK", "the object, or its status subresource"),
@@ -62,24 +66,11 @@ TABLE: tuple[tuple[str, str, str, str], ...] = (
     ("LOOK", "gone", "DONE", "gone"),
     ("LOOK", "converged", "DONE", "converged"),
     ("LOOK", "conflict", "FAIL", "Conflict"),
-    ("LOOK", "again", "PAUSE", "the live object is the next snapshot"),
+    ("LOOK", "again", "TRY", "at once, with the live object as the next snapshot"),
     ("LOOK", "unknown", "PAUSE", "the live object could not be read"),
     ("PAUSE", "waited", "TRY", ""),
     ("PAUSE", "spent", "FAIL", "Unavailable, with the last answer"),
 )
-
-
-class Budget(msgspec.Struct, frozen=True):
-    """How long to go on: tries, and the backoff between them, jittered so that writers do not march in step."""
-
-    tries: int = 12
-    first: float = 0.01
-    factor: float = 1.7
-    longest: float = 5.0
-
-    def pause(self, attempt: int, chance: float) -> float:
-        """Seconds to wait after this attempt; `chance` in [0, 1)."""
-        return float(min(self.longest, self.first * self.factor**attempt) * (0.5 + chance))
 
 
 class Plan(msgspec.Struct, kw_only=True):
@@ -88,26 +79,32 @@ class Plan(msgspec.Struct, kw_only=True):
     target: Target
     resource: Resource
     subresource: str
-    manager: str
     strategy: Strategy
+    ground: Ground
+    #: What the staged tree grew from, and that tree.
     base: Json
     staged: Json
     snapshot: Json
     intents: Sequence[Intent]
-    reads: Sequence[Path]
     shapes: Shapes
-    claimed: Callable[[Path], bool]
     settled: Callable[[Sequence[Intent], Json], Sequence[Intent]]
-    budget: Budget
-    chance: Callable[[], float]
-    seconds: Callable[[], float]
-    pace: Pace
+    patience: Patience
+    headers: dict[str, str]
+    #: What was known of the kind turned out to be wrong: forget it.
+    forget: Callable[[], None]
     #: A newer version than the base that is known already: it is judged before anything is sent.
     live: Json | None = None
     #: Requests that were needed to get there.
     asked: int = 0
     #: Whether an answer was lost: then what is there may be this write's own.
     may_have_landed: bool = False
+    #: Somebody else's request carried this write, and nobody knows what became of it: the live object is read before anything is sent.
+    look_first: bool = False
+
+    @property
+    def manager(self) -> str:
+        """The field manager."""
+        return self.ground.manager
 
 
 class Progress(msgspec.Struct):
@@ -115,8 +112,6 @@ class Progress(msgspec.Struct):
 
     requests: int = 0
     refusals: int = 0
-    #: The object is contended: the version is tested, and a refusal means that somebody else was first.
-    yielding: bool = False
     by_version: bool = False
     rebased: bool = False
     repaired: tuple[tuple[str, str], ...] = ()
@@ -129,51 +124,66 @@ def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
     if plan.live is not None:
         done, snapshot = _judge(plan, plan.live, so_far)
         so_far.rebased = False
-    if plan.strategy is Strategy.COMPARE and plan.pace.gives_way(plan.seconds()):
-        so_far.yielding = True
-    for attempt in range(plan.budget.tries):
-        if done is not None:
-            return done, None
+    elif plan.look_first:
+        done, snapshot = yield from _look(plan, snapshot, so_far)
+    while done is None:
+        if plan.patience.spent():
+            raise spent(plan, so_far)
         body = _compile(plan, snapshot, so_far)
         if body is None:
             kind = Kind.CONVERGED if so_far.rebased else Kind.UNCHANGED
             return Outcome(kind, snapshot, so_far.requests, so_far.repaired), None
-        answer = yield from _send(plan, body, so_far)
+        answer = yield from send(plan, body, so_far)
         meaning = answers.meaning(answer, body.appended)
-        if meaning is Meaning.STORED:
-            kind = Kind.REBASED if so_far.rebased else Kind.APPLIED
-            return Outcome(kind, None, so_far.requests, so_far.repaired, raw=answer.body), body
-        pause = plan.budget.pause(attempt, plan.chance())
         match meaning:
+            case Meaning.STORED:
+                if body.appended:
+                    from . import duplicates  # it sends with this module's functions
+
+                    yield from duplicates.removed(plan, body, answer.json(), so_far)
+                kind = Kind.REBASED if so_far.rebased else Kind.APPLIED
+                return Outcome(kind, None, so_far.requests, so_far.repaired, raw=answer.body), body
             case Meaning.INVALID | Meaning.REJECTED:
                 raise answers.error(answer)
             case Meaning.BUSY:
-                pass
-            case seen:
-                plan.may_have_landed |= seen is Meaning.UNKNOWN
-                so_far.refusals += seen is Meaning.REFUSED and not so_far.yielding
-                _raise_field_manager_conflict(plan, answer)
-                if so_far.yielding and seen is Meaning.REFUSED:  # first wait, then look: what was read long ago is old
-                    yield Wait(plan.pace.refused(plan.seconds(), plan.chance()))
-                    pause = 0.0
-                    so_far.yielding = False
-                done, snapshot = yield from _look(plan, snapshot, so_far, missing=seen is Meaning.MISSING)
-        pause = max(pause, answers.retry_after(so_far.last) or 0.0)
-        if done is None and pause:
-            yield Wait(pause)
-    if done is not None:
-        return done, None
-    raise spent(plan, so_far)
+                yield plan.patience.failed(answer)
+            case _:
+                done, snapshot = yield from _after(meaning, plan, snapshot, so_far)
+    return done, None
 
 
-def _send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
-    """One try, timed, because contention shows in how long an answer takes."""
-    began = plan.seconds()
-    so_far.last = answer = yield Send(request(plan, body))
-    if not isinstance(answer, Lost):
-        now = plan.seconds()
-        plan.pace.answered(now - began, now, plan.chance, yielding=so_far.yielding)
+def _after(meaning: Meaning, plan: Plan, snapshot: Json, so_far: Progress) -> Conversation[tuple[Outcome | None, Json]]:
+    """Refused, missing, or not known: look at the live object."""
+    if meaning is Meaning.UNKNOWN:
+        plan.may_have_landed = True
+    _raise_field_manager_conflict(plan, so_far.last)
+    if meaning is Meaning.REFUSED:
+        so_far.refusals += 1
+        wait = plan.patience.refused()
+        if plan.ground.reads and wait.seconds:
+            yield wait
+    sent, before = so_far.last, snapshot
+    done, snapshot = yield from _look(plan, snapshot, so_far, missing=meaning is Meaning.MISSING)
+    if done is None and so_far.last is sent and (meaning is Meaning.UNKNOWN or _same_version(before, snapshot)):
+        yield plan.patience.failed(sent)  # nobody was first: something is wrong
+    return done, snapshot
+
+
+def send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
+    """One try."""
+    so_far.last = answer = yield from timed(plan.patience, request(plan, body))
     so_far.requests += 1
+    return answer
+
+
+def timed(patience: Patience, sent: Request) -> Conversation[Any]:
+    """Send; how quickly the server answers is remembered."""
+    began = patience.seconds()
+    answer = yield Send(sent)
+    if not isinstance(answer, Lost):
+        patience.tempo.answered(patience.seconds() - began)
+    elif answers.is_hopeless(answer.error):
+        raise Unavailable(f"the client cannot send this request: {answer.error!r}") from answer.error
     return answer
 
 
@@ -183,8 +193,7 @@ def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
         case Strategy.COMPARE:
             # The first try stands on the base, and what was staged on it is the target.
             target = plan.staged if snapshot is plan.base and intents is plan.intents else None
-            by_version = so_far.by_version or so_far.yielding
-            return strategies.compare(snapshot, intents, plan.reads, plan.shapes, by_version=by_version, target=target)
+            return strategies.compare(snapshot, intents, plan.ground.reads, plan.shapes, by_version=so_far.by_version, target=target)
         case Strategy.APPLY:
             return strategies.apply(snapshot, intents, plan.manager, plan.shapes)
         case other:
@@ -192,56 +201,63 @@ def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
 
 
 def request(plan: Plan, body: Body) -> Request:
+    """The request that carries the body."""
     return Request(
         method="PATCH",
         path=plan.resource.path(plan.target, plan.subresource),
         query=(("fieldManager", plan.manager),),
         body=body.content,
         content_type=body.content_type,
-        headers={"accept": "application/json"},
+        headers=plan.headers,
     )
 
 
 def _look(plan: Plan, snapshot: Json, so_far: Progress, missing: bool = False) -> Conversation[tuple[Outcome | None, Json]]:
     """Read the live object and decide: an outcome, or the snapshot for the next try."""
-    began = plan.seconds()
-    answer = yield Send(Request(method="GET", path=plan.resource.path(plan.target), headers={"accept": "application/json"}))
-    plan.pace.tempo.heard(plan.seconds() - began)
-    so_far.requests += 1
-    if not isinstance(answer, Lost) and answer.status == 404:
+    live = yield from look(plan, so_far)
+    if live is None:
         return Outcome(Kind.GONE, None, so_far.requests), snapshot
-    match answers.meaning(answer):
-        case Meaning.STORED:
-            live = answer.json()
-        case Meaning.UNKNOWN | Meaning.BUSY:
-            so_far.last = answer
-            return None, snapshot
-        case _:
-            raise answers.error(answer)
+    if live is UNREAD:
+        yield plan.patience.failed(so_far.last)
+        return None, snapshot
     if missing and live["metadata"]["uid"] == plan.target.uid:
         raise no_subresource(plan)
     return _judge(plan, live, so_far)
 
 
+def look(plan: Plan, so_far: Progress) -> Conversation[Json]:
+    """The live object; None where it is gone, UNREAD where no answer could be had."""
+    answer = yield from timed(plan.patience, Request(method="GET", path=plan.resource.path(plan.target), headers=JSON_ONLY))
+    so_far.requests += 1
+    if not isinstance(answer, Lost) and answer.status == 404:
+        if not answers.is_status(answer):
+            plan.forget()
+            raise FiferailError(
+                f"{plan.target.kind_name} is not served as {plan.target.api_version} any more: was its CRD, or this version of it, removed?"
+            )
+        return None
+    match answers.meaning(answer):
+        case Meaning.STORED:
+            return answer.json()
+        case Meaning.UNKNOWN | Meaning.BUSY:
+            so_far.last = answer
+            return UNREAD
+        case _:
+            raise answers.error(answer)
+
+
 def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Json]:
     """What the live object says about going on."""
-    decision = decide(
-        plan.base, live, plan.settled(plan.intents, live), plan.reads,
-        manager=plan.manager, claimed=plan.claimed, may_have_landed=plan.may_have_landed,
-    )  # fmt: skip
-    return _follow(plan, decision, live, so_far)
-
-
-def _follow(plan: Plan, decision: Decision, live: Json, so_far: Progress) -> tuple[Outcome | None, Json]:
+    decision = decide(plan.ground, live, plan.settled(plan.intents, live), may_have_landed=plan.may_have_landed)
     match decision.verdict:
         case Verdict.GONE:
             return Outcome(Kind.GONE, None, so_far.requests), live
         case Verdict.CONVERGED:
-            return Outcome(Kind.CONVERGED, live, so_far.requests), live
+            return Outcome(Kind.CONVERGED if so_far.requests else Kind.UNCHANGED, live, so_far.requests), live
         case Verdict.CONFLICT:
-            raise Stale(plan, decision.changes, live, so_far.requests)
+            raise Stale(plan, decision, live, so_far.requests)
     if plan.strategy is Strategy.LOCKED and not _same_version(plan.snapshot, live):
-        raise Stale(plan, _version_change(plan, live), live, so_far.requests)
+        raise Stale(plan, Decision(Verdict.CONFLICT, _version_change(plan, live)), live, so_far.requests)
     # A second refusal while nothing that we test has changed: some value cannot be tested, so the version stands for all.
     so_far.by_version = so_far.by_version or so_far.refusals > 1
     so_far.rebased = True
@@ -252,18 +268,34 @@ def _follow(plan: Plan, decision: Decision, live: Json, so_far: Progress) -> tup
 class Stale(Conflict):
     """A Conflict that still knows the live object, so that `mutate` can run its function again without another read."""
 
-    def __init__(self, plan: Plan, changes: Sequence[Change], live: Json, requests: int) -> None:
-        error = conflict(str(plan.target), changes)
-        super().__init__(str(error), changes)
+    def __init__(self, plan: Plan, decision: Decision, live: Json, requests: int, *, landed: str = "") -> None:
+        landed = landed or (PERHAPS if plan.may_have_landed else NOTHING)
+        error = conflict(str(plan.target), decision.changes, landed=landed, own=_is_own(plan.ground, decision, live))
+        super().__init__(str(error), decision.changes)
         self.live = live
         self.requests = requests
+        self.paths = decision.paths
+        #: Something of this write is on the server, or may be: running the function again would do it twice.
+        self.partly_landed = landed not in (NOTHING, PERHAPS)
+
+    def withhold(self, scopes: Sequence[str]) -> None:
+        """Say that only these parts of the session were left out."""
+        self.scopes = tuple(scopes)
+        self.args = (str(self).replace(NOTHING, f"only what {', '.join(scopes)} staged was withheld, the rest was written"),)
 
 
-def read(resource: Resource, target: Target, budget: Budget, chance: Callable[[], float]) -> Conversation[Json]:
+def _is_own(ground: Ground, decision: Decision, live: Json) -> bool:
+    """Whether nothing but the caller's own earlier writes stands between what it read and what is live."""
+    return bool(decision.paths) and all(
+        same(find(ground.known, path), find(live, path)) and not same(find(ground.seen, path), find(live, path)) for path in decision.paths
+    )
+
+
+def read(resource: Resource, target: Target, patience: Patience) -> Conversation[Json]:
     """The live object before anything is written; None when it is gone."""
     last: Any = None
-    for attempt in range(budget.tries):
-        last = yield Send(Request(method="GET", path=resource.path(target), headers={"accept": "application/json"}))
+    while not patience.spent():
+        last = yield from timed(patience, Request(method="GET", path=resource.path(target), headers=JSON_ONLY))
         if not isinstance(last, Lost) and last.status == 404:
             return None
         match answers.meaning(last):
@@ -271,10 +303,10 @@ def read(resource: Resource, target: Target, budget: Budget, chance: Callable[[]
                 live = last.json()
                 return live if live["metadata"]["uid"] == target.uid else None
             case Meaning.UNKNOWN | Meaning.BUSY:
-                yield Wait(max(budget.pause(attempt, chance()), answers.retry_after(last) or 0.0))
+                yield patience.failed(last)
             case _:
                 raise answers.error(last)
-    raise unavailable(target, budget, last, "nothing was written")
+    raise unavailable(f"{target} could not be read", patience, last, "nothing was written")
 
 
 def no_subresource(plan: Plan) -> FiferailError:
@@ -286,14 +318,14 @@ def _same_version(snapshot: Json, live: Json) -> bool:
     return bool(lookup(snapshot, ["metadata", "resourceVersion"]) == lookup(live, ["metadata", "resourceVersion"]))
 
 
-def _version_change(plan: Plan, live: Json) -> list[Change]:
-    was, now = plan.snapshot["metadata"]["resourceVersion"], live["metadata"]["resourceVersion"]
-    return [Change("metadata.resourceVersion", was, now, None)]
+def _version_change(plan: Plan, live: Json) -> tuple[Change, ...]:
+    was, now = plan.snapshot["metadata"].get("resourceVersion"), live["metadata"]["resourceVersion"]
+    return (Change("metadata.resourceVersion", was, now, None),)
 
 
-def _raise_field_manager_conflict(plan: Plan, answer: Answer | Lost) -> None:
+def _raise_field_manager_conflict(plan: Plan, answer: Answer | Lost | None) -> None:
     """APPLY: fields that another manager owns. Reading again would not help; only the owner, or force, can."""
-    if isinstance(answer, Lost) or answer.status != 409:
+    if answer is None or isinstance(answer, Lost) or answer.status != 409:
         return
     found = [cause for cause in answers.causes(answers.status_of(answer)) if cause.reason == "FieldManagerConflict"]
     if found:
@@ -312,15 +344,17 @@ def _quoted(message: str) -> str | None:
 
 def spent(plan: Plan, so_far: Progress) -> Unavailable:
     """The budget is used up."""
-    return unavailable(plan.target, plan.budget, so_far.last, "it may have landed" if plan.may_have_landed else "nothing was written")
+    landed = "it may have landed" if plan.may_have_landed else "nothing was written"
+    return unavailable(f"{plan.target} could not be written", plan.patience, so_far.last, landed)
 
 
-def unavailable(target: Target, budget: Budget, last: Answer | Lost | None, landed: str) -> Unavailable:
+def unavailable(what: str, patience: Patience, last: Answer | Lost | None, landed: str) -> Unavailable:
     """How it ended, with the transport's own error as the cause."""
     said = "none"
     if last is not None:
         said = f"no answer ({last.error!r})" if isinstance(last, Lost) else f"{last.status} {answers.status_of(last).get('message', '')}"
-    error = Unavailable(f"{target} could not be written in {budget.tries} tries; {landed}. The last answer: {said}")
+    tries = patience.failures + patience.refusals
+    error = Unavailable(f"{what} in {tries} tries; {landed}. The last answer: {said}")
     if isinstance(last, Lost):
         error.__cause__ = last.error
     return error

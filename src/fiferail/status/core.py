@@ -1,6 +1,7 @@
 """What the sync and the async writer share: everything but carrying requests.
 
 Knows the writer's name, claims, memory and defaults; opens stages and builds conversations. Never sends anything itself.
+What the writer remembers never replaces the object that the caller passed: `_known` lays both before `conversation`, which judges.
 """
 
 from __future__ import annotations
@@ -10,28 +11,31 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..errors import Conflict, FiferailError
-from ..objects.paths import Path, render
-from ..objects.paths import parse as parse_path
-from . import once, schemas, targets
-from .answers import Lost, error
+from ..objects.paths import Path, find, render
+from . import flow, kinds, rerun, scopes, targets
 from .claims import Claims
-from .conversation import Budget, Plan, Stale, read, write
-from .effects import Call, Conversation, Send, Wait
+from .conversation import Plan, Stale, read, write
+from .decide import Ground
 from .hooks import Hooks
-from .intents import Condition, Intent, Put
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
-from .shapes import Shapes
+from .patience import Budget, Patience
+from .reads import merged
+from .said import said
 from .sharing import Lanes, write_shared
-from .stage import Stage
-from .strategies import COMPARE, LOCKED, Strategy
+from .stage import SHARED, Stage, Staged, contradicted
+from .strategies import APPLY, COMPARE, LOCKED, Strategy
 from .view import guard_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..objects.tree import Json
+    from .effects import Conversation
     from .hooks import Hook
+    from .intents import Intent
+    from .shapes import Shapes
+    from .strategies import Body
     from .targets import Resource, Target
 
 STATUS = "status"
@@ -70,60 +74,66 @@ class Core:
     # -- staging
 
     def open(self, obj: Json, guard: Sequence[str] = (), lossy: bool = False) -> Open:
-        """A stage for the object, from the newest version of it that this writer knows."""
+        """A stage for the object as the caller has it."""
         target = targets.target_of(obj)
-        base = self.memory.newest(obj, lossy=lossy)
+        at = version(obj)
+        if lossy:
+            exact = self.memory.exact(obj)
+            obj, lossy = (exact, False) if exact is not None else (obj, True)
         stage = Stage(
-            base,
-            shapes=self._known_shapes(target),
+            obj,
+            shapes=self.known_shapes(target),
             now=self.settings.now,
             generation=obj["metadata"].get("generation"),
             guards=guard_paths(guard) if guard else (),
             may_write=self._checker(target),
         )
-        return Open(target, stage, lossy and base is obj)
+        return Open(target, stage, lossy or at < 0, at)
 
     def _checker(self, target: Target) -> Callable[[Path], None] | None:
         kind, manager = target.kind_name, self.settings.field_manager
         return (lambda path: self.registry.check(manager, kind, path)) if self.registry.mentions(kind) else None
 
-    def _known_shapes(self, target: Target) -> Shapes:
-        known = self.memory.shapes(target.kind_id, self.settings.seconds()) or Shapes()
+    def known_shapes(self, target: Target) -> Shapes:
+        """What is known of the kind's lists, with what the caller declared."""
+        known = self.memory.shapes(target.kind_id, self.settings.seconds()) or kinds.UNKNOWN
         return known.declared(self.settings.keys) if self.settings.keys else known
+
+    def patience(self) -> Patience:
+        """A fresh budget."""
+        settings = self.settings
+        return Patience(
+            settings.budget, self.memory.tempo, settings.chance, settings.seconds, settings.seconds() + settings.budget.seconds
+        )  # fmt: skip
 
     # -- conversations
 
-    def flush(self, opened: Open, strategy: Strategy | None = None) -> Conversation[Outcome]:
-        """Write what was staged, once; who goes on staging starts from what the server has then."""
-        opened.go_on()
-        intents, live = self._intents(opened)
-        if not intents:
-            return Outcome(Kind.UNCHANGED, opened.stage.base)
-        writing = self._write(opened, intents, live, strategy or self.settings.strategy)
-        return (yield from self._told(opened, writing) if self.hooks else writing)
-
-    def _write(self, opened: Open, intents: Sequence[Intent], live: Json | None, strategy: Strategy) -> Conversation[Outcome]:
-        asked = 0
-        if opened.lossy:
-            grounded, live = yield from self._ground(opened)
-            asked = 1
-            if grounded is None:
-                self.memory.forget(opened.target.uid)
-                return Outcome(Kind.GONE, None, asked)
-            intents = self._intents(opened)[0] if live is None else intents
-        plan = yield from self._plan(opened, intents, strategy)
-        plan.live, plan.asked = live, asked
-        shared = strategy is COMPARE and opened.subresource == STATUS
-        outcome, body = yield from (write_shared(self.lanes, plan) if shared else write(plan))
-        seen = glance(outcome.raw) if outcome.raw and opened.subresource == STATUS else None
-        if body is not None:
-            altered = self._learn(opened.target, plan.intents, body.target, outcome.object if seen is None else seen.object())
-            outcome = outcome.but(altered=altered) if altered else outcome
-        self._remember(opened, outcome, seen)
+    def flush(self, opened: Open, strategy: Strategy | None = None, patience: Patience | None = None) -> Conversation[Outcome]:
+        """Write what was staged, once. What is staged meanwhile stays staged for the next flush."""
+        staged = opened.stage.take()
+        stored = False
+        try:
+            intents, live = self._known(opened, staged)
+            if not intents:
+                return Outcome(Kind.UNCHANGED, staged.base)
+            writing = self._write(opened, staged, intents, live, strategy or self.settings.strategy, patience or self.patience())
+            outcome = yield from (self.reported(opened, writing) if self.hooks else writing)
+            stored = outcome.kind is not Kind.GONE and outcome.kind is not Kind.UNCHANGED
+        except GeneratorExit:  # cut off while a request may be on its way
+            opened.may_have_landed = True
+            raise
+        finally:
+            if not stored:
+                opened.stage.put_back(staged)
+        opened.stage.stored(opened.written, outcome)
+        if opened.withheld is not None:
+            conflict, opened.withheld = opened.withheld, None
+            conflict.outcome = outcome
+            raise conflict
         return outcome
 
-    def _told(self, opened: Open, conversation: Conversation[Outcome]) -> Conversation[Outcome]:
-        """The same, and the hooks hear how it ended."""
+    def reported(self, opened: Open, conversation: Conversation[Outcome]) -> Conversation[Outcome]:
+        """The same, and the hooks are called with how it ended."""
         began = self.settings.seconds()
         kind, manager = opened.target.kind_name, self.settings.field_manager
         try:
@@ -134,157 +144,147 @@ class Core:
         self.hooks.finished(kind, manager, outcome, self.settings.seconds() - began)
         return outcome
 
-    def _ground(self, opened: Open) -> Conversation[tuple[Json, Json]]:
-        """The base came through a typed model: read the object itself. Where it still has that version, what was staged is put on it;
-        where it has moved on, the newer version is given as the second, to be judged."""
-        resource = yield from self._resource(opened.target)
-        live = yield from read(resource, opened.target, self.settings.budget, self.settings.chance)
-        if live is None:
-            return None, None
-        if version(live) != version(opened.stage.base):
-            return live, live
-        opened.stage.reground(live)
-        opened.lossy = False
-        return live, None
-
     def mutate(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None = None) -> Conversation[Outcome]:
         """Run the function and write; run it again on the live object while something it looked at has changed."""
-        conflict: Conflict | None = None
-        requests, budget = 0, self.settings.budget
-        for attempt in range(budget.tries):
-            if attempt > 1:
-                yield Wait(budget.pause(attempt - 2, self.settings.chance()))
-            yield Call(fn, (view,))
-            try:
-                outcome = yield from self.flush(opened, strategy)
-            except Stale as stale:
-                conflict = stale
-                requests += stale.requests
-                self.memory.remember(stale.live)
-                opened.stage.generation = stale.live["metadata"].get("generation")
-                opened.stage.rebase(stale.live)
-            else:
-                return outcome.but(requests=outcome.requests + requests) if requests else outcome
-        assert conflict is not None
-        raise conflict
+        return rerun.mutate(self, opened, view, fn, strategy)
 
-    def create_once(self, opened: Open, slot: str, build: Callable[[Json], Any], fence: str | None) -> Conversation[Made]:
-        """Fill the slot unless somebody has."""
-        path = (STATUS, *parse_path(slot))
-        self.registry.check(self.settings.field_manager, opened.target.kind_name, path)
-        made: list[Made] = []
+    def create_once(self, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Conversation[Made]:
+        """Fill the slot unless somebody has; what is staged goes along in the same request."""
+        from . import once
 
-        def told() -> Conversation[Outcome]:
-            made.append((yield from self._create(opened, path, build, (STATUS, *parse_path(fence)) if fence else None)))
-            return made[0].outcome
-
-        yield from self._told(opened, told())
-        return made[0]
-
-    def _create(self, opened: Open, path: Path, build: Callable[[Json], Any], fence: Path | None) -> Conversation[Made]:
-        if opened.lossy:
-            grounded, live = yield from self._ground(opened)
-            if grounded is None:
-                return Made(None, False, Outcome(Kind.GONE, None, 1))
-            if live is not None:
-                opened.stage.rebase(live)
-        plan = yield from self._plan(opened, [], COMPARE)
-        made = yield from once.create(plan, path, build, fence)
-        self._remember(opened, made.outcome)
-        return made
+        return once.create_once(self, opened, slot, build, fence, token)
 
     def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
         """Spec and metadata: the same conversation on the main resource, always guarded."""
         if strategy not in (COMPARE, LOCKED):
             raise FiferailError(f"expected COMPARE or LOCKED for an edit, got {strategy.name}: spec and metadata are always guarded")
-        yield Call(fn, (view,))
+        yield from rerun.called(fn, view)
+        for intent in opened.stage.intents():
+            if intent.path[0] == STATUS:
+                raise FiferailError(
+                    f"this edit changes {render(intent.path)}, but status is not written on the main resource: use a session or mutate"
+                )
         return (yield from self.flush(opened, strategy))
 
-    # -- the parts of a plan
+    # -- one write
 
-    def _intents(self, opened: Open) -> tuple[Sequence[Intent], Json | None]:
-        """What is wanted; and the newest version known, where that contradicts what the session took for settled."""
-        stage, target = opened.stage, opened.target
-        intents: Sequence[Intent] = stage.intents()
-        if opened.subresource == "":
-            for intent in intents:
-                if intent.path[0] == STATUS:
-                    raise FiferailError(
-                        f"this edit changes {render(intent.path)}, but status is not written on the main resource: use a session or mutate"
-                    )
-        now = self.settings.seconds()
-        wanted = self.memory.settled(target.uid, intents, stage.base, now) if intents else intents
-        newest = self.memory.newest(stage.base)
-        if newest is not stage.base:
-            contradicted = stage.contradicted(newest)
-            if contradicted or len(self.memory.settled(target.uid, intents, newest, now)) > len(wanted):
-                return [*intents, *contradicted], newest
-        return wanted, None
+    def _known(self, opened: Open, staged: Staged) -> tuple[Sequence[Intent], Json | None]:
+        """What is wanted, judged against the newest version known; and that version, where it is not what the caller passed."""
+        uid, now = opened.target.uid, self.settings.seconds()
+        wanted = self.memory.settled(uid, staged.intents, staged.base, now) if staged.intents else staged.intents
+        newest = self.memory.newest(staged.base)
+        if newest is not staged.base:
+            more = contradicted(staged, newest)
+            if more or len(self.memory.settled(uid, staged.intents, newest, now)) > len(wanted):
+                wanted = [*staged.intents, *more]
+        return wanted, newest if newest is not staged.seen else None
 
-    def _plan(self, opened: Open, intents: Sequence[Intent], strategy: Strategy) -> Conversation[Plan]:
+    def _write(
+        self, opened: Open, staged: Staged, intents: Sequence[Intent], live: Json | None, strategy: Strategy, patience: Patience
+    ) -> Conversation[Outcome]:
+        asked = 0
+        if opened.lossy or (strategy is APPLY and "managedFields" not in (live or staged.base)["metadata"]):
+            grounded, live = yield from self.ground(opened, staged, patience)
+            asked = 1
+            if grounded is None:
+                return self.forgotten(opened, Outcome(Kind.GONE, None, asked))
+            staged, intents = grounded, grounded.intents
+        plan = yield from self.plan(opened, staged, intents, strategy, patience)
+        plan.live, plan.asked = live, asked
+        own = opened.own_writes(self, staged.log.known or {})
+        if live is not None and strategy is LOCKED and flow.is_locked_chain(own, opened.version, version(live)):
+            plan.snapshot = live
+        try:
+            outcome, body = yield from self._sent(opened, plan)
+        except Stale as stale:
+            rest = _other_scopes(staged, plan, stale)
+            if rest is None:
+                raise
+            opened.withheld, plan = stale, rest
+            outcome, body = yield from self._sent(opened, plan)
+        opened.written = [intent.path for intent in plan.intents]
+        return self.answered(opened, staged, plan, outcome, body)
+
+    def _sent(self, opened: Open, plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
+        shared = plan.strategy is COMPARE and opened.subresource == STATUS
+        return write_shared(self.lanes, plan) if shared else write(plan)
+
+    def answered(self, opened: Open, staged: Staged, plan: Plan, outcome: Outcome, body: Body | None) -> Outcome:
+        """Remember what the server has now, and what it did not store as sent."""
+        if outcome.kind is Kind.GONE:
+            return self.forgotten(opened, outcome)
+        seen = glance(outcome.raw) if outcome.raw and opened.subresource == STATUS else None
+        stored = outcome.shared if seen is None else seen.object()
+        if body is not None:
+            altered = self._learn(opened.target, plan.intents, body.target, stored)
+            against = contradicted(staged, stored) if staged.log.confirmed or staged.log.said else ()
+            if altered or against:
+                outcome = outcome.replaced(altered=altered, contradicted=tuple(render(intent.path) for intent in against))
+        self._remember(opened, plan, outcome, body, seen, stored)
+        return outcome
+
+    def ground(self, opened: Open, staged: Staged, patience: Patience) -> Conversation[tuple[Staged | None, Json]]:
+        """The base is not the whole object (a typed model, no resourceVersion, no managedFields): read it. Where it still has that
+        version, what was staged is put on it; where it has moved on, the newer version is given as the second, to be judged."""
+        resource = yield from kinds.resource(self, opened.target, patience)
+        live = yield from read(resource, opened.target, patience)
+        if live is None:
+            return None, None
+        if not opened.lossy or version(live) != version(staged.base):
+            return staged, live
+        opened.stage.put_back(staged)
+        opened.stage.reground(live)
+        opened.lossy = False
+        return opened.stage.take(), None
+
+    def plan(
+        self, opened: Open, staged: Staged, intents: Sequence[Intent], strategy: Strategy, patience: Patience
+    ) -> Conversation[Plan]:  # fmt: skip
+        """All that the conversation needs."""
         target, stage = opened.target, opened.stage
-        resource = self.memory.resource(target) or (yield from self._resource(target))
-        if opened.subresource == STATUS and not resource.status:
-            self.memory.resources.pop(target.api_version, None)  # the CRD may have gained it since
-            resource = yield from self._resource(target)
-        if opened.subresource == STATUS and not resource.status:
-            raise FiferailError(f"{target.kind_name} has no status subresource: add `subresources: {{status: {{}}}}` to its CRD")
-        shapes = stage.shapes
-        if shapes.enforced is None and strategy is COMPARE and _adds_entry(intents):
-            shapes = yield from self._shapes(target, stage)
-        kind, manager = target.kind_name, self.settings.field_manager
+        resource = yield from kinds.writable(self, target, opened.subresource, patience)
+        if strategy is COMPARE and stage.shapes.enforced is None and kinds.depends_on_keys(intents):
+            yield from kinds.shapes(self, target, stage, patience)
+        kind, manager, memory, seconds = target.kind_name, self.settings.field_manager, self.memory, self.settings.seconds
+        reads = merged(staged.reads.values())
+        own = opened.own_writes(self, staged.log.known or {})
         return Plan(
-            target=target, resource=resource, subresource=opened.subresource, manager=manager, strategy=strategy,
-            base=stage.base, staged=stage.tree, snapshot=stage.base, intents=intents, reads=[*stage.reads, *stage.guards], shapes=shapes,
-            claimed=lambda path: self.registry.owns(manager, kind, path),
-            settled=lambda wanted, snapshot: self.memory.settled(target.uid, wanted, snapshot, self.settings.seconds()),
-            budget=self.settings.budget, chance=self.settings.chance, seconds=self.settings.seconds, pace=self.memory.pace(target.uid),
+            target=target, resource=resource, subresource=opened.subresource, strategy=strategy,
+            ground=Ground(
+                staged.seen, flow.advanced(staged.seen, own) if own else staged.seen, reads, manager,
+                lambda path: self.registry.owns(manager, kind, path),
+            ),
+            base=staged.base, staged=staged.tree, snapshot=staged.base, intents=intents, shapes=stage.shapes,
+            settled=lambda wanted, snapshot: memory.settled(target.uid, wanted, snapshot, seconds()),
+            patience=patience, headers=said(opened.version, [one.after for one in own], reads), forget=lambda: memory.forget_kind(target),
+            may_have_landed=opened.may_have_landed,
         )  # fmt: skip
-
-    def _resource(self, target: Target) -> Conversation[Resource]:
-        known = self.memory.resources.get(target.api_version, {})
-        if target.kind not in known:
-            began = self.settings.seconds()
-            answer = yield Send(targets.discovery(target))
-            self.memory.tempo.heard(self.settings.seconds() - began)
-            if isinstance(answer, Lost):
-                raise FiferailError(f"what {target.api_version} serves could not be asked: {answer.error!r}") from answer.error
-            if answer.status != 200:
-                raise error(answer)
-            known = self.memory.resources[target.api_version] = targets.resources(answer.json())
-        if target.kind not in known:
-            raise FiferailError(f"the server has no kind {target.kind} in {target.api_version}: is its CRD installed?")
-        return known[target.kind]
-
-    def _shapes(self, target: Target, stage: Stage) -> Conversation[Shapes]:
-        request = schemas.document(target)
-        found = Shapes(enforced=frozenset())
-        if request is not None:
-            answer = yield Send(request)
-            if not isinstance(answer, Lost) and answer.status == 200:
-                found = schemas.shapes_of(answer.json(), target)
-        self.memory.keep_shapes(target.kind_id, found, self.settings.seconds())
-        known = self._known_shapes(target)
-        stage.shapes = msgspec.structs.replace(known, keyed={**stage.shapes.keyed, **known.keyed}, wholes=stage.shapes.wholes)
-        return stage.shapes
 
     # -- after the answer
 
-    def _remember(self, opened: Open, outcome: Outcome, seen: Glance | None = None) -> None:
-        if outcome.kind is Kind.GONE:
-            self.memory.forget(opened.target.uid)
-            return
+    def forgotten(self, opened: Open, outcome: Outcome) -> Outcome:
+        """The object is gone."""
+        self.memory.forget(opened.target.uid)
+        return outcome
+
+    def _remember(self, opened: Open, plan: Plan, outcome: Outcome, body: Body | None, seen: Glance | None, stored: Json) -> None:
         if seen is not None:
             self.memory.remember_raw(opened.target.uid, outcome.raw, seen)
+            after = int(seen.metadata.version or 0)
         else:
-            self.memory.remember(outcome.object)
-        opened.stage.rebase_later(outcome)
-        opened.lossy = False
+            self.memory.remember(outcome.shared)
+            after = version(outcome.shared)
+        opened.lossy = opened.may_have_landed = False
+        before = body.snapshot if body is not None else plan.ground.seen
+        steps = tuple(flow.Step(i.path, find(before, i.path), find(stored, i.path)) for i in plan.intents)
+        own = flow.Own(steps, version(before), after, plan.strategy is LOCKED)
+        opened.own.append(own)
+        flow.note(self, opened.target.uid, own)
 
     def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
         found = self.memory.learn(target.uid, intents, sent, stored, self.settings.seconds())
         for path, dropped in found:
-            field = ".".join(_names(path))
+            field = ".".join(step for step in path if isinstance(step, str))
             if (target.kind_name, field) not in self.memory.warned:
                 self.memory.warned.add((target.kind_name, field))
                 self.hooks.altered(target.kind_name, self.settings.field_manager, field, dropped)
@@ -294,27 +294,51 @@ class Core:
 class Open:
     """An opened object: who it is, what is staged, and where it is written."""
 
-    __slots__ = ("lossy", "stage", "subresource", "target")
+    __slots__ = ("lossy", "may_have_landed", "own", "stage", "subresource", "target", "version", "withheld", "written")
 
-    def __init__(self, target: Target, stage: Stage, lossy: bool) -> None:
+    def __init__(self, target: Target, stage: Stage, lossy: bool, at: int) -> None:
         self.target = target
         self.stage = stage
         self.subresource = STATUS
         #: The base came through a typed model: read the live object before writing.
         self.lossy = lossy
+        #: The version that the caller passed.
+        self.version = at
+        #: What this session has written itself.
+        self.own: list[flow.Own] = []
+        #: A flush was cut off: what it sent may be on the server.
+        self.may_have_landed = False
+        #: The paths of the last write.
+        self.written: list[Path] = []
+        #: The conflict of a scope whose part was left out of the last write.
+        self.withheld: Conflict | None = None
 
-    def go_on(self) -> Json:
-        """From what the server has since the last flush."""
-        return self.stage.base
+    def own_writes(self, core: Core, known_then: flow.Known) -> tuple[flow.Own, ...]:
+        """The writes that the caller knew of when it decided: this session's, and those of its flow of control."""
+        known = flow.known(known_then, core, self.target.uid, self.version)
+        if not self.own:
+            return known
+        return tuple(sorted({own.after: own for own in (*known, *self.own)}.values(), key=lambda own: own.after))
+
+    def run_again(self, live: Json) -> None:
+        """The caller's function is about to be shown the live object: from now on the decision stands on that."""
+        self.stage.run_again(live)
+        self.version = version(live)
 
     def end(self) -> None:
         """The session is over: what is staged from now on nobody would write."""
-        self.stage.close()
+        self.stage.end()
 
 
-def _adds_entry(intents: Iterable[Intent]) -> bool:
-    return any(isinstance(intent, (Put, Condition)) and not isinstance(intent.path[-1], str) for intent in intents)
-
-
-def _names(path: Path) -> list[str]:
-    return [step for step in path if isinstance(step, str)]
+def _other_scopes(staged: Staged, plan: Plan, stale: Stale) -> Plan | None:
+    """The plan without the scopes whose decisions no longer stand; None where nothing would be left."""
+    if not staged.log.scopes:
+        return None
+    out = scopes.hit(staged, plan.intents, stale.paths)
+    intents = [intent for intent in plan.intents if scopes.of_intent(staged, intent) not in out]
+    if SHARED in out or not out or not intents:
+        return None
+    reads = merged([reads for scope, reads in staged.reads.items() if scope not in out])
+    ground = msgspec.structs.replace(plan.ground, reads=reads)
+    stale.withhold(sorted(out))
+    return msgspec.structs.replace(plan, intents=intents, ground=ground, live=stale.live, asked=stale.requests, staged=None, base=None)

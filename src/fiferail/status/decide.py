@@ -16,9 +16,12 @@ from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, same
 from .intents import Drop, Intent, Raise, applied, holds, is_number
 from .managers import last_writer
+from .reads import changed
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
+
+    from .reads import Reads
 
 
 class Verdict(Enum):
@@ -36,35 +39,50 @@ class Decision(msgspec.Struct, frozen=True):
     verdict: Verdict
     changes: tuple[Change, ...] = ()
     repaired: tuple[tuple[str, str], ...] = ()
+    #: The paths of the changes.
+    paths: tuple[Path, ...] = ()
 
 
-def decide(
-    base: Json,
-    live: Json | None,
-    intents: Sequence[Intent],
-    reads: Iterable[Path],
-    *,
-    manager: str,
-    claimed: Callable[[Path], bool],
-    may_have_landed: bool,
-) -> Decision:
+class Ground(msgspec.Struct, frozen=True):
+    """What a write stands on."""
+
+    #: What the caller knows, path by path: the object it passed, or what it has seen of it since.
+    seen: Json
+    #: The same with the caller's own earlier writes on it: for paths that are written and were not read.
+    known: Json
+    reads: Reads
+    manager: str
+    claimed: Callable[[Path], bool]
+
+
+def decide(ground: Ground, live: Json | None, intents: Sequence[Intent], *, may_have_landed: bool) -> Decision:
     """Compare the live object with what the write was decided on."""
-    if live is None or live["metadata"]["uid"] != base["metadata"]["uid"]:
+    if live is None or live["metadata"]["uid"] != ground.seen["metadata"]["uid"]:
         return Decision(Verdict.GONE)
-    target = applied(intents, live)
     there = holds(intents, live)
-    stale = [path for path in reads if not same(find(base, path), find(live, path))]
-    if stale and not (there and may_have_landed and all(last_writer(live, path) == manager for path in stale)):
-        return Decision(Verdict.CONFLICT, tuple(_change(path, base, live, target, intents) for path in stale))
+    stale = changed(ground.reads, ground.seen, live)
+    if stale and not (there and may_have_landed and all(last_writer(live, path) == ground.manager for path in stale)):
+        return conflicting(ground, live, intents, stale)
     if there:
         return Decision(Verdict.CONVERGED)
-    moved = [i.path for i in intents if not _raises(i, live) and not same(find(base, i.path), find(live, i.path))]
-    moved += [above for i in intents if not isinstance(i, Drop) and (above := _changed_above(i.path, base, live)) is not None]
-    foreign = {path: last_writer(live, path) for path in moved}
-    unclaimed = [path for path, writer in foreign.items() if not claimed(path) or writer in (None, manager)]
+    foreign = {path: last_writer(live, path) for path in moved(ground.known, live, intents)}
+    unclaimed = [path for path, writer in foreign.items() if not ground.claimed(path) or writer in (None, ground.manager)]
     if unclaimed:
-        return Decision(Verdict.CONFLICT, tuple(_change(path, base, live, target, intents) for path in unclaimed))
+        return conflicting(ground, live, intents, unclaimed)
     return Decision(Verdict.AGAIN, repaired=tuple((render(path), writer or "") for path, writer in foreign.items()))
+
+
+def moved(known: Json, live: Json, intents: Iterable[Intent]) -> list[Path]:
+    """The written paths that are not as the caller knows them."""
+    found = [i.path for i in intents if not _raises(i, live) and not same(find(known, i.path), find(live, i.path))]
+    return found + [above for i in intents if not isinstance(i, Drop) and (above := _changed_above(i.path, known, live)) is not None]
+
+
+def conflicting(ground: Ground, live: Json, intents: Sequence[Intent], paths: Sequence[Path]) -> Decision:
+    """A conflict about these paths."""
+    target = applied(intents, live)
+    found = tuple(dict.fromkeys(paths))
+    return Decision(Verdict.CONFLICT, tuple(_change(path, ground.seen, live, target, intents) for path in found), paths=found)
 
 
 def _raises(intent: Intent, live: Json) -> bool:
@@ -91,14 +109,19 @@ def _shown(value: Json) -> Json:
     return None if value is ABSENT else value
 
 
-def conflict(what: str, changes: Sequence[Change]) -> Conflict:
-    """The error: what happened, where, and what to do."""
+NOTHING = "fiferail did not write anything"
+PERHAPS = "an answer was lost, so this write may have landed"
+
+
+def conflict(what: str, changes: Sequence[Change], *, landed: str = NOTHING, own: bool = False) -> Conflict:
+    """The error: what happened, where, and what to do. `own`: the caller's own earlier write is what changed it."""
     lines = [f"{what} changed while this write was being decided"]
     for change in changes:
         by = f" (written by {change.written_by})" if change.written_by else ""
         wanted = f", this write wanted {_text(change.mine)}" if change.mine is not None else ", and this write depended on it"
         lines.append(f"  {change.path}  was {_text(change.was)}, is now {_text(change.now)}{by}{wanted}")
-    lines.append("Read the object again and decide again; fiferail did not write anything.")
+    advice = "This writer changed it itself: pass `outcome.object` of that write" if own else "Read the object again and decide again"
+    lines.append(f"{advice}; {landed}.")
     return Conflict("\n".join(lines), changes)
 
 

@@ -7,7 +7,7 @@ that decides who goes next. A driver is a loop of a few lines.
 from __future__ import annotations
 
 from _thread import allocate_lock
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import msgspec
@@ -80,13 +80,25 @@ def _perform(effect: Effect, transport: Transport, sleep: Callable[[float], obje
         case Wait(seconds):
             return sleep(seconds)
         case Call(function, arguments):
-            return function(*arguments)
+            return _refuse_unfinished(function, function(*arguments))
         case Join(ticket):
             held = allocate_lock()
             held.acquire()
             if ticket.when_given(held.release):
                 held.acquire()
             return None
+
+
+def _refuse_unfinished(function: Callable[..., Any], value: Any) -> Any:
+    """A coroutine or a generator has not run yet: taking it for done would write nothing, without a word."""
+    if isinstance(value, (Awaitable, Generator, AsyncGenerator)):
+        close = getattr(value, "close", None)
+        if close is not None:
+            close()
+        name = getattr(function, "__qualname__", repr(function))
+        hint = "use AsyncStatusWriter, or a plain function" if isinstance(value, Awaitable) else "it must not contain `yield`"
+        raise TypeError(f"expected {name} to be a function that edits the status, got one that returns a {type(value).__name__}: {hint}")
+    return value
 
 
 async def run_async(
@@ -123,7 +135,7 @@ async def _perform_async(
             return await sleep(seconds)
         case Call(function, arguments):
             value = function(*arguments)
-            return await value if isinstance(value, Awaitable) else value
+            return await value if isinstance(value, Awaitable) else _refuse_unfinished(function, value)
         case Join(ticket):
             return await _given(ticket)
 

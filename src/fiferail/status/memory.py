@@ -1,7 +1,7 @@
 """What a writer remembers between writes: its own last answer per object, what the server altered, and what kinds look like.
 
-Bounded, so that a controller of many objects does not grow. A cache that lags behind the writer's own last write would make a
-needed write look unnecessary, or an old decision look fresh: so a session starts from the newest version the writer knows.
+Bounded, so that a controller of many objects does not grow. What is remembered never replaces what the caller passed: it is judged
+as a live object would be, and it tells that a write which looks unnecessary on an old copy is needed.
 """
 
 from __future__ import annotations
@@ -15,18 +15,19 @@ import msgspec
 from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
 from .intents import Condition, Drop, Intent, Put, Raise
-from .pacing import Pace, Tempo
+from .patience import Tempo
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from .schemas import Declared
     from .shapes import Shapes
     from .targets import Resource, Target
 
 
 #: Seconds after which it is tried again whether the server still alters a field, or still has no schema to show: CRDs are upgraded.
-ASK_AGAIN = 600.0
-ASK_SOON = 30.0
+ASK_AGAIN = 60.0
+ASK_SOON = 10.0
 _NOTHING: dict[str, Resource] = {}
 
 
@@ -47,22 +48,25 @@ class Memory:
         #: Version and bytes: the object itself belongs to the caller, who may do with it what he likes.
         self._answers: OrderedDict[str, tuple[int, bytes]] = OrderedDict()
         self._altered: dict[str, dict[Path, Learned]] = {}
-        self._paces: OrderedDict[str, Pace] = OrderedDict()
         self.tempo = Tempo()
         #: What discovery says, by apiVersion; shared where writers of one process are given the same.
         self.resources: dict[str, dict[str, Resource]] = resources if resources is not None else {}
         self._shapes: dict[str, tuple[Shapes, float]] = {}
+        #: The parts of a schema that say which fields there are, by kind.
+        self.declared: dict[str, Declared] = {}
         self.warned: set[tuple[str, str]] = set()
 
     # -- objects
 
-    def newest(self, obj: Json, *, lossy: bool = False) -> Json:
-        """The object, or this writer's own last answer for it when that is newer (or as new, and the object has lost something)."""
+    def newest(self, obj: Json) -> Json:
+        """The object, or this writer's own last answer for it when that is newer."""
         known = self._answers.get(obj["metadata"]["uid"])
-        if known is None:
-            return obj
-        mine = version(obj)
-        return msgspec.json.decode(known[1]) if known[0] > mine or (lossy and known[0] == mine) else obj
+        return msgspec.json.decode(known[1]) if known is not None and known[0] > version(obj) else obj
+
+    def exact(self, obj: Json) -> Json | None:
+        """The very version that the object is a reading of, as the server sent it; None where that is not what is remembered."""
+        known = self._answers.get(obj["metadata"]["uid"])
+        return msgspec.json.decode(known[1]) if known is not None and known[0] == version(obj) else None
 
     def remember(self, obj: Json) -> None:
         """Keep an answer of the server, unless a newer one is known."""
@@ -89,17 +93,6 @@ class Memory:
         with self._lock:
             self._answers.pop(uid, None)
             self._altered.pop(uid, None)
-            self._paces.pop(uid, None)
-
-    def pace(self, uid: str) -> Pace:
-        """How hard the object is fought over, as far as this writer has seen."""
-        with self._lock:
-            pace = self._paces.get(uid)
-            if pace is None:
-                pace = self._paces[uid] = Pace(self.tempo)
-                if len(self._paces) > self._limit:
-                    self._paces.popitem(last=False)
-            return pace
 
     # -- kinds
 
@@ -115,6 +108,12 @@ class Memory:
     def keep_shapes(self, kind: str, found: Shapes, now: float) -> None:
         """Believe it for a while; that nothing is enforced only briefly: a new CRD's schema appears some seconds after it."""
         self._shapes[kind] = (found, now + (ASK_AGAIN if found.enforced else ASK_SOON))
+
+    def forget_kind(self, target: Target) -> None:
+        """What was believed of the kind is wrong: ask again."""
+        self._shapes.pop(target.kind_id, None)
+        self.declared.pop(target.kind_id, None)
+        self.resources.pop(target.api_version, None)
 
     # -- what the server stores otherwise than sent
 

@@ -1,72 +1,200 @@
 """Create once: exactly one of many reconciles fills a slot, and all others get what it put there. Without I/O.
 
-The first try also tests the resourceVersion: a reconcile that read an old object must not make a plan that was made, run and
-cleared meanwhile. Later tries stand on a fresh read, and test the slot and the fence.
+Every attempt tests that the slot is empty, the fence, everything that `build` read, and the generation; without a fence the
+resourceVersion, because nothing else can tell that a plan was made, run and cleared meanwhile. A refusal leads to a fresh read and to
+another run of `build`, on a read-only view of the live object. What is staged in the session goes along in the same request.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from ..objects.paths import Path, find
-from ..objects.tree import ABSENT, Json, same
-from ..wire import Request
-from . import answers, strategies
-from .answers import Lost, Meaning
-from .conversation import Plan, Progress, no_subresource, request, spent
-from .effects import Call, Conversation, Send, Wait
+import msgspec
+
+from ..errors import FiferailError
+from ..objects.paths import Path, find, render
+from ..objects.paths import parse as parse_path
+from ..objects.tree import ABSENT, Json, same, thaw
+from . import answers, kinds, rerun, strategies
+from .answers import Meaning
+from .conversation import UNREAD, Progress, Stale, look, no_subresource, send, spent
+from .decide import Decision, Verdict, conflicting, decide
 from .intents import Put
+from .memory import version
 from .outcome import Kind, Made, Outcome
-from .view import plain
+from .reads import Look, Reads, covers
+from .stage import Stage
+from .strategies import COMPARE
+from .view import SeenMap, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from .conversation import Plan
+    from .core import Core, Open
+    from .effects import Conversation
+    from .stage import Staged
+    from .strategies import Body
 
-def create(plan: Plan, slot: Path, build: Callable[[Json], Json], fence: Path | None) -> Conversation[Made]:
-    """The conversation. `build` gets the object and gives the value, or None when there is nothing to create."""
-    snapshot, so_far = plan.snapshot, Progress()
-    guards = [slot, fence] if fence is not None else [slot]
-    sent: Json = ABSENT
-    for attempt in range(plan.budget.tries):
-        standing = find(snapshot, slot)
+GENERATION: Path = ("metadata", "generation")
+
+
+class Slot(msgspec.Struct, frozen=True):
+    """What is to be filled, and how."""
+
+    path: Path
+    build: Callable[[Any], Any]
+    fence: Path | None
+    #: The member of the value that is unique to the call; empty where there is none.
+    token: str
+
+
+def create_once(
+    core: Core, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str
+) -> Conversation[Made]:  # fmt: skip
+    """Fill the slot of an opened object, with whatever is staged."""
+    wanted = Slot(("status", *parse_path(slot)), build, ("status", *parse_path(fence)) if fence else None, token)
+    core.registry.check(core.settings.field_manager, opened.target.kind_name, wanted.path)
+    standing = find(opened.stage.seen, wanted.path)
+    if standing is not ABSENT and standing is not None:
+        return Made(thaw(standing), False, Outcome(Kind.UNCHANGED, opened.stage.base))
+    made: list[Made] = []
+
+    def creating() -> Conversation[Outcome]:
+        made.append((yield from _create(core, opened, wanted)))
+        return made[0].outcome
+
+    yield from core.reported(opened, creating())
+    return made[0]
+
+
+def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
+    staged, stage = opened.stage.take(), opened.stage
+    written: list[Path] = []
+    made = None
+    try:
+        patience = core.patience()
+        newest = core.memory.newest(staged.base)
+        live = newest if newest is not staged.seen else None
+        if opened.lossy:
+            grounded, live = yield from core.ground(opened, staged, patience)
+            if grounded is None:
+                return Made(None, False, core.forgotten(opened, Outcome(Kind.GONE, None, 1)))
+            staged = grounded
+        fields = [path for path in (slot.path, slot.fence) if path is not None]
+        yield from kinds.require_fields(core, opened.target, fields, patience)
+        plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
+        plan.live = live
+        made, body = yield from _fill(plan, slot)
+        if body is not None:
+            plan.intents = [*plan.intents, Put(slot.path, made.value)]
+            core.answered(opened, staged, plan, made.outcome, body)
+            written = [intent.path for intent in plan.intents]
+        elif made.outcome.kind is Kind.GONE:
+            core.forgotten(opened, made.outcome)
+        return made
+    except GeneratorExit:
+        opened.may_have_landed = True
+        raise
+    finally:
+        _settle(stage, staged, slot, written, made)
+
+
+def _settle(stage: Stage, staged: Staged, slot: Slot, written: list[Path], made: Made | None) -> None:
+    """Let the session go on: from the answer, where its part was written; with the winner's value, where another was first."""
+    if not written:
+        stage.put_back(staged)
+    if made is not None and made.outcome.kind not in (Kind.GONE, Kind.UNCHANGED):
+        stage.stored(written or [slot.path], made.outcome)
+
+
+def _fill(plan: Plan, slot: Slot) -> Conversation[tuple[Made, Body | None]]:
+    """The conversation. The body is the one that was stored; None where nothing of this call was."""
+    snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(), ABSENT
+    while not plan.patience.spent():
+        standing: Json = find(snapshot, slot.path)
         if standing is not ABSENT and standing is not None:
-            return _standing(plan, standing, sent, snapshot, so_far)
-        built = yield Call(build, (snapshot,))
-        if built is None:
-            return Made(None, False, Outcome(Kind.UNCHANGED, snapshot, so_far.requests))
-        sent = plain(built, slot)
-        body = strategies.compare(snapshot, [Put(slot, sent)], guards, plan.shapes, by_version=attempt == 0)
-        assert body is not None, "an absent slot and a value always differ"
-        so_far.last = answer = yield Send(request(plan, body))
-        so_far.requests += 1
-        pause = plan.budget.pause(attempt, plan.chance())
-        match answers.meaning(answer):
+            return _standing(plan, slot, standing, sent, snapshot, so_far), None
+        value, reads = yield from _built(plan, slot, snapshot)
+        if value is None:
+            return Made(None, False, Outcome(Kind.UNCHANGED, snapshot, so_far.requests)), None
+        sent = value
+        body = _compiled(plan, slot, snapshot, sent, reads, so_far)
+        answer = yield from send(plan, body, so_far)
+        match answers.meaning(answer, body.appended):
             case Meaning.STORED:
-                stored = answer.json()
-                kind = Kind.APPLIED if attempt == 0 else Kind.REBASED
-                return Made(find(stored, slot), True, Outcome(kind, stored, so_far.requests))
+                return _created(plan, slot, answer.json(), sent, so_far, first=snapshot is plan.snapshot), body
             case Meaning.INVALID | Meaning.REJECTED:
                 raise answers.error(answer)
             case Meaning.BUSY:
-                pause = max(pause, answers.retry_after(answer) or 0.0)
-            case seen:
-                plan.may_have_landed |= seen is Meaning.UNKNOWN
-                live = yield from _live(plan, so_far)
+                yield plan.patience.failed(answer)
+            case meaning:
+                live = yield from _live(plan, meaning, so_far)
                 if live is None:
-                    return Made(None, False, Outcome(Kind.GONE, None, so_far.requests))
-                if seen is Meaning.MISSING and live is not ABSENT:
-                    raise no_subresource(plan)
-                snapshot = live if live is not ABSENT else snapshot
-        yield Wait(pause)
+                    return Made(None, False, Outcome(Kind.GONE, None, so_far.requests)), None
+                snapshot = snapshot if live is UNREAD else live
     raise spent(plan, so_far)
 
 
-def _standing(plan: Plan, standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
+def _built(plan: Plan, slot: Slot, snapshot: Json) -> Conversation[tuple[Json, Reads]]:
+    """Run `build` on a view of the snapshot that records what is read and cannot be changed."""
+    seen = Stage(snapshot, shapes=plan.shapes, now=str)
+    built = yield from rerun.called(slot.build, SeenMap(seen, ()))
+    reads = seen.reads
+    if built is None:
+        return None, reads
+    unseen = [path for path in (GENERATION, slot.fence) if path is not None and _moved_unseen(plan, snapshot, path, reads)]
+    if unseen:
+        raise Stale(plan, conflicting(plan.ground, snapshot, plan.intents, unseen), snapshot, 0)
+    value = plain(built, slot.path)
+    if slot.token and isinstance(value, dict) and slot.token not in value:
+        value = {**value, slot.token: f"{int(plan.patience.chance() * 2**64):016x}"}
+    return value, reads
+
+
+def _moved_unseen(plan: Plan, snapshot: Json, path: Path, reads: Reads) -> bool:
+    """Whether the path has moved since the caller's object and this run of `build` did not look at it: its closure may hold the old
+    one. Who looks at anything of the spec sees what the generation stands for."""
+    if same(find(plan.ground.seen, path), find(snapshot, path)):
+        return False
+    return not covers(reads, path) and not (path == GENERATION and covers(reads, ("spec",)))
+
+
+def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads, so_far: Progress) -> Body:
+    """One patch: what is staged, judged against the snapshot, and the value."""
+    if snapshot is not plan.snapshot:
+        decision: Decision = decide(plan.ground, snapshot, plan.intents, may_have_landed=plan.may_have_landed)
+        if decision.verdict is Verdict.CONFLICT:
+            raise Stale(plan, decision, snapshot, so_far.requests)
+    tested: Reads = {**plan.ground.reads, **reads, slot.path: Look.VALUE}
+    if slot.fence is not None:
+        tested[slot.fence] = Look.VALUE
+    if find(snapshot, GENERATION) is not ABSENT:
+        tested[GENERATION] = Look.VALUE
+    body = strategies.compare(snapshot, [*plan.intents, Put(slot.path, value)], tested, plan.shapes, by_version=slot.fence is None)
+    assert body is not None, "an empty slot and a value always differ"
+    return body
+
+
+def _created(plan: Plan, slot: Slot, stored: Json, sent: Json, so_far: Progress, *, first: bool) -> Made:
+    """The server acknowledged it; unless its schema lacks the slot, and it was dropped."""
+    standing: Json = find(stored, slot.path)
+    if standing is ABSENT or standing is None or (sent and isinstance(sent, (dict, list)) and not standing):
+        beside = "the rest of this write landed" if plan.intents else "nothing was created"
+        raise FiferailError(
+            f"the server dropped {render(slot.path)} of {plan.target}: its schema lacks the field, add it to the CRD; {beside}"
+        )
+    kind = Kind.APPLIED if first else Kind.REBASED
+    return Made(thaw(standing), True, Outcome(kind, stored, so_far.requests))
+
+
+def _standing(plan: Plan, slot: Slot, standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
     """Something stands in the slot: ours, when our lost answer had landed; else the winner's."""
-    mine = plan.may_have_landed and sent is not ABSENT and _holds(standing, sent)
-    kind = Kind.CONVERGED if so_far.requests else Kind.UNCHANGED
-    return Made(standing, mine, Outcome(kind, snapshot, so_far.requests))
+    created: bool | None = False
+    if plan.may_have_landed and sent is not ABSENT and _holds(standing, sent):
+        created = True if slot.token and slot.token in sent else None
+    kind = Kind.CONVERGED if so_far.requests or version(snapshot) != version(plan.base) else Kind.UNCHANGED
+    return Made(thaw(standing), created, Outcome(kind, snapshot, so_far.requests))
 
 
 def _holds(standing: Json, sent: Json) -> bool:
@@ -75,26 +203,28 @@ def _holds(standing: Json, sent: Json) -> bool:
     return same(standing, sent)
 
 
-def _live(plan: Plan, so_far: Progress) -> Conversation[Json]:
-    """The live object; None when it is gone; ABSENT when it could not be read."""
-    answer = yield Send(Request(method="GET", path=plan.resource.path(plan.target), headers={"accept": "application/json"}))
-    so_far.requests += 1
-    if isinstance(answer, Lost) or answers.meaning(answer) in (Meaning.UNKNOWN, Meaning.BUSY):
-        so_far.last = answer
-        return ABSENT
-    if answer.status == 404:
+def _live(plan: Plan, meaning: Meaning, so_far: Progress) -> Conversation[Json]:
+    """The live object after a refusal or a lost answer; None when it is gone; UNREAD when it could not be read."""
+    if meaning is Meaning.UNKNOWN:
+        plan.may_have_landed = True
+    elif meaning is Meaning.REFUSED:
+        wait = plan.patience.refused()
+        if wait.seconds:
+            yield wait
+    live = yield from look(plan, so_far)
+    if live is UNREAD or meaning is Meaning.UNKNOWN:
+        yield plan.patience.failed(so_far.last)
+    if live is not None and live is not UNREAD and live["metadata"]["uid"] != plan.target.uid:
         return None
-    if answer.status != 200:
-        raise answers.error(answer)
-    live = answer.json()
-    return live if live["metadata"]["uid"] == plan.target.uid else None
+    if meaning is Meaning.MISSING and live is not None and live is not UNREAD:
+        raise no_subresource(plan)
+    return live
 
 
-def deterministic_id(obj: Json, purpose: str = "") -> str:
-    """An id that two reconciles of the same generation of the same object agree on."""
+def deterministic_id(obj: Any, purpose: str = "", n: int = 0) -> str:
+    """An id that two reconciles of the same generation of the same object agree on; `n` tells a plan from the one before it."""
     import hashlib
 
     metadata = obj["metadata"]
-    text = f"{metadata['uid']}/{metadata.get('generation', 0)}/{purpose}"
+    text = f"{metadata['uid']}/{metadata.get('generation', 0)}/{purpose}/{n}"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
-

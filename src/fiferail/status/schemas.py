@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from ..wire import Request
 from .shapes import ANY, Place, Shapes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..objects.paths import Path
     from ..objects.tree import Json
     from .targets import Target
 
@@ -38,17 +41,47 @@ def document(target: Target) -> Request | None:
     return Request(method="GET", path=f"/openapi/v3/apis/{target.api_version}", headers={"accept": "application/json"})
 
 
-def shapes_of(openapi: Json, target: Target) -> Shapes:
-    """The keyed lists and sets of the kind."""
+def schema_of(openapi: Json, target: Target) -> tuple[Json, Json]:
+    """The schema of the kind, or None, and the document's other schemas."""
     components = (openapi.get("components") or {}).get("schemas") or {}
     wanted = {"group": target.group, "version": target.api_version.rpartition("/")[2], "kind": target.kind}
     for schema in components.values():
         if wanted in (schema.get("x-kubernetes-group-version-kind") or []):
-            found = list(_lists(schema, (), components, 0))
-            keyed = {place: tuple(keys) for place, kind, keys in found if kind == "map"}
-            sets = frozenset(place for place, kind, _ in found if kind == "set")
-            return Shapes(keyed, sets | Shapes().sets, frozenset(keyed))
-    return Shapes(enforced=frozenset())
+            return schema, components
+    return None, components
+
+
+def shapes_of(openapi: Json, target: Target) -> Shapes:
+    """The keyed lists and sets of the kind."""
+    schema, components = schema_of(openapi, target)
+    if schema is None:
+        return Shapes(enforced=frozenset())
+    found = list(_lists(schema, (), components, 0))
+    keyed = {place: tuple(keys) for place, kind, keys in found if kind == "map"}
+    sets = frozenset(place for place, kind, _ in found if kind == "set")
+    return Shapes(keyed, sets | Shapes().sets, frozenset(keyed))
+
+
+class Declared(msgspec.Struct, frozen=True):
+    """Which fields a kind has: the server drops all others without a word."""
+
+    schema: Json
+
+    def has(self, path: Path) -> bool:
+        """Whether the server keeps what is written at the path. True where the schema does not tell."""
+        schema = self.schema
+        for step in path:
+            if not isinstance(schema, dict) or schema.get("x-kubernetes-preserve-unknown-fields") or "$ref" in schema or "allOf" in schema:
+                return True
+            if not isinstance(step, str):
+                schema = schema.get("items")
+            elif "properties" in schema and step in schema["properties"]:
+                schema = schema["properties"][step]
+            elif schema.get("additionalProperties"):
+                schema = schema["additionalProperties"]
+            else:
+                return schema.get("type") != "object"
+        return True
 
 
 def _lists(schema: Json, place: Place, components: Json, depth: int) -> Iterator[tuple[Place, str, list[str]]]:

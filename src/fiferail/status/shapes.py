@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from ..errors import FiferailError
 from ..objects.paths import Key, Path
 from ..objects.tree import same
 
@@ -64,12 +65,29 @@ class Shapes(msgspec.Struct, frozen=True):
         return any(repeats(found) for place in self.sets for found in _lists_at(obj, place))
 
     def declared(self, keys: Mapping[str, Sequence[str]]) -> Shapes:
-        """The same with lists that the caller declares to be keyed: {"referencingWorkloads": ("kind", "name")}, below status."""
-        more = {("status", *place.split(".")): tuple(names) for place, names in keys.items()}
-        return msgspec.structs.replace(self, keyed={**self.keyed, **more})
+        """A copy with lists that the caller declares to be keyed: {"referencingWorkloads": ("kind", "name")}, below status."""
+        found = self
+        for place, names in keys.items():
+            found = found.with_entry(("status", *place.split(".")), tuple(names))
+        return found
+
+    def with_entry(self, path: Path, names: tuple[str, ...]) -> Shapes:
+        """A copy with a list that the caller addresses by these members. They must be all of the list's keys, where those are known:
+        with a part of them two entries would be one."""
+        place = place_of(path)
+        self.check(place, names)
+        return self if self.keyed.get(place) == names else msgspec.structs.replace(self, keyed={**self.keyed, place: names})
+
+    def check(self, place: Place, names: Sequence[str]) -> None:
+        """Refuse other keys than the schema's."""
+        wanted = self.keyed.get(place) if self.enforced and place in self.enforced else None
+        if wanted is not None and set(wanted) != set(names):
+            raise FiferailError(
+                f"expected the key of an entry of {'.'.join(place)} to be {', '.join(wanted)}, as its schema says, got {', '.join(names)}"
+            )
 
     def whole(self, path: Path) -> Shapes:
-        """The same with a list that this session writes as one value, whoever says that it is keyed."""
+        """A copy with a list that this session writes as one value, whoever says that it is keyed."""
         return msgspec.structs.replace(self, wholes=self.wholes | {place_of(path)})
 
 
@@ -93,7 +111,13 @@ def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
         distinct = set(found)  # a key that is a container is not hashable, and no key
     except (KeyError, TypeError, IndexError):
         return None
-    return found if len(distinct) == len(found) and None not in distinct and True not in distinct else None
+    if len(distinct) != len(found) or None in distinct or any(_has_bool(identity) for identity in found):
+        return None  # true and false are no keys; and to Python 1 is the same as true
+    return found
+
+
+def _has_bool(identity: Any) -> bool:
+    return type(identity) is bool or (type(identity) is tuple and any(type(part) is bool for part in identity))
 
 
 def unique(value: Json, names: tuple[str, ...]) -> bool:

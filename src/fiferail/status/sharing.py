@@ -24,6 +24,8 @@ from .effects import Conversation, Join
 from .intents import applied
 from .memory import version
 from .outcome import Kind, Outcome
+from .reads import merged
+from .said import said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -124,7 +126,7 @@ class Lanes:
                     del self._lanes[uid]
                 return
             batch, lane.waiting = lane.waiting, []
-        batch[0].give(Lead(batch, newest.but() if newest is not None else None))  # a reading of its own
+        batch[0].give(Lead(batch, newest.replaced() if newest is not None else None))  # a reading of its own
 
     def withdraw(self, ticket: Ticket) -> None:
         """It waits no more: cancelled. Where it was just given the lead, the next one gets that."""
@@ -171,8 +173,8 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | N
         if others:
             written = yield from _together(plan, others, newest)
         else:
-            if newest is not None and plan.live is None and version(newest.object) > version(plan.snapshot):
-                plan.live = newest.object  # known already: judged before anything is sent
+            if newest is not None and plan.live is None and version(newest.shared) > version(plan.snapshot):
+                plan.live = newest.shared  # known already: judged before anything is sent
             written = yield from write(plan)
         stored = written[0]
         return written
@@ -184,7 +186,7 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | N
 
 
 def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conversation[Written]:
-    snapshot = _newest([plan, *(ticket.plan for ticket in others)], newest.object if newest is not None else None)
+    snapshot = _newest([plan, *(ticket.plan for ticket in others)], newest.shared if newest is not None else None)
     paths = Paths()
     aboard: list[Ticket] = []
     mine = _joins(plan, snapshot, plan, paths)
@@ -209,6 +211,11 @@ def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conve
         for ticket in aboard:
             ticket.give(Alone())
         return (yield from write(plan))
+    except GeneratorExit:  # the task that carried them is cancelled: its request may be on the server, with everybody's changes
+        for ticket in aboard:
+            ticket.plan.may_have_landed = ticket.plan.look_first = True
+            ticket.give(Alone())
+        raise
     for ticket in aboard:
         ticket.give((_share(outcome, ticket.plan, snapshot, 0), body))
     return _share(outcome, plan, snapshot, outcome.requests + plan.asked), body
@@ -216,42 +223,34 @@ def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conve
 
 def _joins(plan: Plan, snapshot: Json, leader: Plan, paths: Paths) -> bool:
     """Whether a flush may go along: on the newest version its decision still stands, and nobody aboard touches what it touches."""
-    if plan.live is not None or plan.base["metadata"]["uid"] != snapshot["metadata"]["uid"] or plan.shapes != leader.shapes:
+    if plan.look_first or plan.target.uid != snapshot["metadata"]["uid"] or plan.shapes != leader.shapes:
         return False
     if plan.snapshot is not snapshot:
-        intents = plan.settled(plan.intents, snapshot)
-        decision = decide(
-            plan.base, snapshot, intents, plan.reads, manager=plan.manager, claimed=plan.claimed, may_have_landed=plan.may_have_landed
-        )
+        decision = decide(plan.ground, snapshot, plan.settled(plan.intents, snapshot), may_have_landed=plan.may_have_landed)
         if decision.verdict is not Verdict.AGAIN or decision.repaired:
             plan.live = snapshot  # known already: judged before anything is sent
             return False
-    return paths.add([intent.path for intent in plan.intents], plan.reads)
+    return paths.add([intent.path for intent in plan.intents], plan.ground.reads)
 
 
 def _combined(leader: Plan, parts: list[Plan], snapshot: Json) -> Plan:
     intents = [intent for part in parts for intent in part.settled(part.intents, snapshot)]
+    reads = merged([part.ground.reads for part in parts])
+    ground = msgspec.structs.replace(leader.ground, seen=snapshot, known=snapshot, reads=reads)
     return msgspec.structs.replace(
-        leader, base=snapshot, snapshot=snapshot, staged=applied(intents, snapshot), intents=intents,
-        reads=[path for part in parts for path in part.reads], asked=0,
+        leader, base=snapshot, snapshot=snapshot, staged=applied(intents, snapshot), intents=intents, ground=ground, asked=0,
+        live=None, headers={**leader.headers, **said(version(snapshot), (), reads)},
     )  # fmt: skip
 
 
 def _share(outcome: Outcome, plan: Plan, snapshot: Json, requests: int) -> Outcome:
-    moved = outcome.kind is Kind.APPLIED and plan.base["metadata"]["resourceVersion"] != snapshot["metadata"]["resourceVersion"]
-    shared = outcome.but(kind=Kind.REBASED if moved else outcome.kind, requests=requests)
-    return shared if shared.raw else _copied(shared)
-
-
-def _copied(outcome: Outcome) -> Outcome:
-    """With a tree of its own: what a caller does with it is his business."""
-    raw = b"" if outcome.object is None else msgspec.json.encode(outcome.object)
-    return Outcome(outcome.kind, None, outcome.requests, outcome.repaired, outcome.altered, raw=raw)
+    moved = outcome.kind is Kind.APPLIED and version(plan.base) != version(snapshot)
+    return outcome.replaced(kind=Kind.REBASED if moved else outcome.kind, requests=requests)
 
 
 def _newest(plans: list[Plan], known: Json | None) -> Json:
-    candidates = [plan.snapshot for plan in plans] if known is None else [*(plan.snapshot for plan in plans), known]
-    return max(candidates, key=version)
+    candidates = [plan.snapshot if plan.live is None else plan.live for plan in plans]
+    return max(candidates if known is None else [*candidates, known], key=version)
 
 
 class Paths:

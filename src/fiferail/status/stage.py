@@ -1,18 +1,32 @@
-"""The memory of one session: what it started from, what it wants, and what it looked at.
+"""The memory of one session: what its caller knows, what it wants, and what it looked at.
 
-The views (`view.py`) edit it, the strategies read it. It never talks to anybody: a client that raises on every call proves it.
+The views (`view`) edit it, `core` takes what was staged and sends it. It never talks to anybody: a client that raises on every call
+proves it. Three trees, equal at first:
+
+    seen    what the caller's decisions stand on, path by path: the object it passed; where the session has written or has looked
+            since, what the server answered
+    base    what the staged tree grew from: the object, then the server's answer to the last flush
+    tree    base with everything staged on it
+
+What is staged while a flush is on its way stays staged for the next one: `take` freezes, `stored` and `put_back` say how it ended.
+Threads and tasks may share a stage.
 """
 
 from __future__ import annotations
 
+from _thread import RLock
 from typing import TYPE_CHECKING
+
+import msgspec
 
 from ..errors import FiferailError
 from ..objects.conditions import settled
 from ..objects.paths import Key, Path, find, render
 from ..objects.tree import ABSENT, Absent, Json, same
+from .flow import Known, current, moved
 from .intents import Condition, Drop, Intent, Put, Raise, applied, derive, drop, holds, is_number, put, put_below, says
 from .lossy import regrown
+from .reads import Look, Reads, merged, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -20,13 +34,82 @@ if TYPE_CHECKING:
     from .outcome import Outcome
     from .shapes import Shapes
 
+#: The scope of whoever does not ask for one; what is read in it concerns every scope.
+SHARED = ""
+
+
+class Log:
+    """What was staged, beside the tree: how it was said, and by whom."""
+
+    __slots__ = ("conditions", "confirmed", "known", "own", "plain", "raises", "said", "scopes")
+
+    def __init__(self) -> None:
+        #: What this session put there itself, completely: reading it back is no read.
+        self.own: set[Path] = set()
+        #: What was simply put or dropped.
+        self.plain: set[Path] = set()
+        self.raises: dict[Path, int] = {}
+        self.conditions: dict[Path, Condition] = {}
+        #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
+        self.confirmed: list[Intent] = []
+        #: Conditions of that sort, not yet as intents: nearly always nobody asks.
+        self.said: list[tuple[Path, str, dict[str, Json], str]] = []
+        #: Which scope staged a path; only of scopes that have a name.
+        self.scopes: dict[Path, str] = {}
+        #: The own writes that the caller knew of when it first staged something.
+        self.known: Known | None = None
+
+    def then(self, later: Log) -> Log:
+        """Both, as if everything had been staged one after the other."""
+        both = Log()
+        both.own, both.plain = self.own | later.own, self.plain | later.plain
+        for path in later.plain:
+            self.overwritten(path)
+        both.raises, both.conditions = {**self.raises, **later.raises}, {**self.conditions, **later.conditions}
+        both.confirmed, both.said = [*self.confirmed, *later.confirmed], [*self.said, *later.said]
+        both.scopes = {**self.scopes, **later.scopes}
+        both.known = self.known if self.known is not None else later.known
+        return both
+
+    def overwritten(self, path: Path) -> None:
+        """A plain write or removal takes the place of special intents at or below it."""
+        for specials in (self.conditions, self.raises):
+            for special in [one for one in specials if one[: len(path)] == path] if specials else ():
+                del specials[special]
+
+
+class Staged(msgspec.Struct, frozen=True):
+    """What one flush takes with it."""
+
+    base: Json
+    seen: Json
+    tree: Json
+    log: Log
+    reads: dict[str, Reads]
+    #: Wanted beside what the tree shows: assigned, found there already, and contradicted by a newer version.
+    intents: list[Intent]
+
 
 class Stage:
-    """Base, staged tree, reads. Paths are from the object's root."""
+    """One session. Paths are from the object's root."""
 
     __slots__ = (
-        "_base", "_by_type", "_conditions", "_confirmed", "_may_write", "_next", "_own", "_plain", "_raises", "_said", "generation",
-        "guards", "now", "reads", "shapes", "tree",
+        "_base",
+        "_by_type",
+        "_ended",
+        "_from",
+        "_lock",
+        "_log",
+        "_may_write",
+        "_next",
+        "_reads",
+        "_seen",
+        "_sent",
+        "generation",
+        "guards",
+        "now",
+        "shapes",
+        "tree",
     )  # fmt: skip
 
     def __init__(
@@ -39,113 +122,141 @@ class Stage:
         guards: Iterable[Path] = (),
         may_write: Callable[[Path], None] | None = None,
     ) -> None:
-        self._base = base
-        self._next: Outcome | None = None
-        self.tree = base
+        self._base = self._seen = self._from = self.tree = base
+        #: A flush on its way; what is staged meanwhile grows from the tree that it took.
+        self._sent: Log | None = None
+        #: A flush that was stored: the paths it wrote, and its outcome, which nobody has needed yet.
+        self._next: tuple[list[Path], Outcome] | None = None
         self.shapes = shapes
         self.now = now
         #: The generation that the decision saw: the caller's object, also when a newer status is known.
         self.generation = generation
         self.guards = tuple(guards)
         self._may_write = may_write
-        self.reads: dict[Path, None] = {}
-        #: All that this session changed, and of that what it simply put or dropped.
-        self._own: set[Path] = set()
-        self._plain: set[Path] = set()
-        self._raises: dict[Path, int] = {}
-        self._conditions: dict[Path, Condition] = {}
-        #: What was assigned and found to be there already: no change, as long as it is still so in the newest version known.
-        self._confirmed: list[Intent] = []
-        #: Conditions of that sort, not yet as intents: nearly always nobody asks.
-        self._said: list[tuple[Path, str, dict[str, Json], str]] = []
+        self._ended = False
+        #: By scope.
+        self._reads: dict[str, Reads] = {SHARED: dict.fromkeys(self.guards, Look.VALUE)}
+        self._log = Log()
         #: The conditions by type, and of which tree, path and list.
         self._by_type: tuple[Json, Path, Json, dict[str, Json]] = ABSENT, (), ABSENT, {}
+        self._lock = RLock()
 
     @property
     def base(self) -> Json:
-        """What the staging started from: the object as it was read, or what the server has since the last flush."""
-        if self._next is not None:
-            self.rebase(self._next.object)
+        """What the staged tree grew from: the object as it was passed, or what the server answered to the last flush."""
+        self._catch_up()
         return self._base
+
+    @property
+    def seen(self) -> Json:
+        """What the caller's decisions stand on."""
+        self._catch_up()
+        return self._seen
+
+    @property
+    def reads(self) -> Reads:
+        """What was looked at, in whichever scope; guards included."""
+        return merged(self._reads.values())
 
     # -- what the views do
 
     def get(self, path: Path) -> Json | Absent:
         """The staged value, not recorded as read."""
+        if self._next is not None:
+            self._catch_up()
         return find(self.tree, path)
 
-    def read(self, path: Path) -> Json | Absent:
+    def read(self, path: Path, look: Look = Look.VALUE, scope: str = SHARED) -> Json | Absent:
         """The staged value; the decision depends on it from now on, unless this session put it there itself."""
-        if not self._is_own(path):
-            self.reads[path] = None
-        return find(self.tree, path)
+        with self._lock:
+            self._catch_up()
+            if not self._is_own(path):
+                note(self._reads.setdefault(scope, {}), path, look)
+                if self._seen is not self._base:
+                    self._learn(path, look)
+            return find(self.tree, path)
 
-    def put(self, path: Path, value: Json) -> None:
+    def put(self, path: Path, value: Json, scope: str = SHARED) -> None:
         """Stage a value. What is there already is no change."""
-        self._about_to_write(path)
-        there = find(self.tree, path)
-        if there is value or same(there, value):
-            self._confirmed.append(Put(path, value))
-            return
-        self.tree = put(self.tree, path, value)
-        self._own.add(path)
-        self._plain.add(path)
+        with self._lock:
+            self._about_to_write(path, scope)
+            self._log.overwritten(path)
+            there = find(self.tree, path)
+            if there is value or same(there, value):
+                self._log.confirmed.append(Put(path, value))
+                return
+            self.tree = put(self.tree, path, value)
+            self._owns(path, value)
+            self._log.plain.add(path)
 
-    def drop(self, path: Path) -> None:
+    def change(self, path: Path, edit: Callable[[Json], Json], scope: str = SHARED) -> None:
+        """Stage what the function makes of the staged value, with nobody in between."""
+        with self._lock:
+            self.put(path, edit(self.get(path)), scope)
+
+    def drop(self, path: Path, scope: str = SHARED) -> None:
         """Stage a removal."""
-        self._about_to_write(path)
-        if find(self.tree, path) is ABSENT:
-            self._confirmed.append(Drop(path))
-            return
-        self.tree = drop(self.tree, path)
-        self._own.add(path)
-        self._plain.add(path)
+        with self._lock:
+            self._about_to_write(path, scope)
+            self._log.overwritten(path)
+            if find(self.tree, path) is ABSENT:
+                self._log.confirmed.append(Drop(path))
+                return
+            self.tree = drop(self.tree, path)
+            self._log.own.add(path)
+            self._log.plain.add(path)
 
-    def raise_to(self, path: Path, floor: int) -> None:
+    def raise_to(self, path: Path, floor: int, scope: str = SHARED) -> None:
         """Stage 'at least this'."""
-        if self._may_write is not None:
-            self._may_write(path)
-        current: Json = find(self.tree, path)
-        if is_number(current) and current >= floor:
-            return
-        if self._plain and any(path[:length] in self._plain for length in range(1, len(path) + 1)):
-            self.put(path, floor)  # this session decided already what stands there: that is raised, not what the server has
-            return
-        self._raises[path] = floor
-        self.tree = put(self.tree, path, floor)
-        self._own.add(path)
+        with self._lock:
+            self._about_to_write(path, scope)
+            current: Json = find(self.tree, path)
+            if is_number(current) and current >= floor:
+                return
+            plain = self._log.plain
+            if plain and any(path[:length] in plain for length in range(1, len(path) + 1)):
+                self.put(path, floor, scope)  # this session decided already what stands there: that is raised, not what the server has
+                return
+            self._log.raises[path] = floor
+            self.tree = put(self.tree, path, floor)
 
-    def set_condition(self, root: Path, type_: str, fields: dict[str, Json]) -> None:
+    def set_condition(self, root: Path, type_: str, fields: dict[str, Json], scope: str = SHARED) -> None:
         """Stage a condition of the list at `root`."""
-        if self._may_write is not None:
-            self._may_write((*root, Key((("type", type_),))))
-        before = self._condition(root, type_)
-        if before is not None and says(before, fields):
-            self._said.append((root, type_, fields, before["lastTransitionTime"]))
-            return
-        path = (*root, Key((("type", type_),)))
-        after = settled(before, fields, self.now())
-        says_it_already = False
-        if path in self._conditions:
-            after, says_it_already = self._since_the_base(path, after, fields)
-        if before is None:
-            self.tree = put(self.tree, path, after)
-        else:
-            _, _, entries, found = self._by_type
-            entries = [after if entry is before else entry for entry in entries]
-            self.tree = put_below(self.tree, root, entries)
-            self._by_type = self.tree, root, entries, {**found, type_: after}
-        if says_it_already:
-            del self._conditions[path]
-            self._said.append((root, type_, fields, after["lastTransitionTime"]))
-            return
-        self._conditions[path] = Condition(path, fields, after["lastTransitionTime"])
-        self._own.add(path)
+        with self._lock:
+            if self._next is not None:
+                self._catch_up()
+            before = self._condition(root, type_)
+            already = before is not None and says(before, fields)
+            if already and not self._ended and self._may_write is None and not scope and self._log.known is not None:
+                self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
+                return  # the usual case: nothing to ask, nothing to make
+            path = (*root, Key((("type", type_),)))
+            self._about_to_write(path, scope)
+            if already:
+                self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
+                return
+            after = settled(before, fields, self.now())
+            says_it_already = False
+            if path in self._log.conditions:
+                after, says_it_already = self._since_the_base(path, after, fields)
+            if before is None:
+                self.tree = put(self.tree, path, after)
+            else:
+                _, _, entries, found = self._by_type
+                entries = [after if entry is before else entry for entry in entries]
+                self.tree = put_below(self.tree, root, entries)
+                self._by_type = self.tree, root, entries, {**found, type_: after}
+            if says_it_already:
+                del self._log.conditions[path]
+                self._log.said.append((root, type_, fields, after["lastTransitionTime"]))
+                return
+            self._log.conditions[path] = Condition(path, fields, after["lastTransitionTime"])
+            self._log.own.update([(*path, "type"), (*path, "status"), (*path, "reason"), (*path, "message")])
 
     def _since_the_base(self, path: Path, after: dict[str, Json], fields: dict[str, Json]) -> tuple[dict[str, Json], bool]:
         """A condition that is said twice in one session (False while at work, True at the end) has flipped only if the server has it
         otherwise: what came in between nobody saw. And whether the server has all of it already."""
-        stood = find(self.base, path)
+        stood = find(self._base, path)
         if not isinstance(stood, dict) or stood.get("status") != after["status"] or "lastTransitionTime" in fields:
             return after, False
         after = {**after, "lastTransitionTime": stood.get("lastTransitionTime") or after["lastTransitionTime"]}
@@ -162,24 +273,84 @@ class Stage:
             self._by_type = self.tree, root, current, found
         return found.get(type_)
 
-    # -- what the strategies ask
+    # -- flushing
+
+    def take(self) -> Staged:
+        """Freeze what is staged, to be sent. Until `stored` or `put_back` is called, staging goes on beside it."""
+        with self._lock:
+            self._catch_up()
+            reads = {scope: dict(reads) for scope, reads in self._reads.items()}
+            staged = Staged(self._base, self._seen, self.tree, self._log, reads, self._intents())
+            self._sent, self._log, self._from = self._log, Log(), self.tree
+            return staged
+
+    def put_back(self, staged: Staged) -> None:
+        """It was not sent, or not stored: it stays staged."""
+        with self._lock:
+            self._log, self._sent = staged.log.then(self._log), None
+            self._from = self._base
+
+    def stored(self, paths: list[Path], outcome: Outcome) -> None:
+        """These paths are on the server as the caller wants them. The answer is not read before somebody goes on."""
+        with self._lock:
+            self._sent = None
+            self._next = paths, outcome
+
+    def _catch_up(self) -> None:
+        """Go on from what the server answered. What the session wrote is known to the caller; of the rest, only what it looks at."""
+        if self._next is None:
+            return
+        with self._lock:
+            if self._next is None:
+                return
+            (paths, outcome), self._next = self._next, None
+            later, answer = self._intents(), outcome.shared
+            for path in paths:
+                self._seen = moved(self._seen, path, find(answer, path))
+            self._base = self._from = answer
+            self.tree = applied(later, answer) if later else answer
+
+    def run_again(self, live: Json) -> None:
+        """Start again from a newer object, which the caller's function is about to be shown: nothing staged, nothing read."""
+        with self._lock:
+            self._base = self._seen = self._from = self.tree = live
+            self._next = self._sent = None
+            self.generation = live["metadata"].get("generation")
+            self._reads = {SHARED: dict.fromkeys(self.guards, Look.VALUE)}
+            self._log = Log()
+
+    def reground(self, live: Json) -> None:
+        """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
+        self.tree = regrown(self._base, self.tree, live)
+        self._base = self._seen = self._from = live
+
+    def end(self) -> None:
+        """Refuse to stage anything more."""
+        self._ended = True
+
+    # -- intents
 
     def intents(self) -> list[Intent]:
         """What is wanted, as changes that can be applied to any snapshot."""
-        if self.tree is self.base:
+        with self._lock:
+            self._catch_up()
+            return self._intents()
+
+    def _intents(self) -> list[Intent]:
+        if self.tree is self._from:
             return []
-        base, conditions = self.base, list(self._conditions.values())
+        log, base, conditions = self._log, self._from, list(self._log.conditions.values())
         wanted: list[Intent] = [*conditions]
-        if self._plain:  # else nothing but conditions and raised numbers was staged
+        if log.plain:  # else nothing but conditions and raised numbers was staged
             conditions = [condition for condition in conditions if not self._overwrites(condition)]
-            special = {*(condition.path for condition in conditions), *self._raises}
+            special = {*(condition.path for condition in conditions), *log.raises}
             wanted = [*derive(base, self.tree, self.shapes, special), *conditions, *self._beside(conditions)]
-        if self._raises:
-            wanted.extend(Raise(path, floor) for path, floor in self._raises.items() if not same(find(base, path), floor))
+        if log.raises:
+            wanted.extend(Raise(path, floor) for path, floor in log.raises.items() if not same(find(base, path), floor))
         return wanted
 
     def _overwrites(self, condition: Condition) -> bool:
-        """Whether the session then wrote by hand over what the condition says: so its members are wanted as they stand."""
+        """Whether later edits by hand override what the condition says: then its members are wanted as they stand."""
         if not self._touches(condition):
             return False
         entry: Json = find(self.tree, condition.path)
@@ -188,7 +359,7 @@ class Stage:
 
     def _touches(self, condition: Condition) -> bool:
         """Whether something was simply put or dropped at, above or below the entry of a condition."""
-        return any(path[: len(condition.path)] == condition.path[: len(path)] for path in self._plain)
+        return any(path[: len(condition.path)] == condition.path[: len(path)] for path in self._log.plain)
 
     def _beside(self, conditions: list[Condition]) -> list[Put | Drop]:
         """What else was staged in the entries of these conditions, or removed with them: what the conditions do not say themselves."""
@@ -197,7 +368,7 @@ class Stage:
             if not self._touches(condition):
                 continue
             entry: Json = find(self.tree, condition.path)
-            said: Json = find(applied([condition], self.base), condition.path)
+            said: Json = find(applied([condition], self._from), condition.path)
             for name in {**entry, **said}:
                 value = entry.get(name, ABSENT)
                 if not same(value, said.get(name, ABSENT)):
@@ -205,54 +376,65 @@ class Stage:
                     found.append(Drop(path) if value is ABSENT else Put(path, value))
         return found
 
-    def contradicted(self, newest: Json) -> list[Intent]:
-        """What the session took for there already, and the newest version known has otherwise."""
-        said = [Condition((*root, Key((("type", type_),))), fields, since) for root, type_, fields, since in self._said]
-        return [intent for intent in (*self._confirmed, *said) if self._still_says(intent) and not holds([intent], newest)]
-
-    def _still_says(self, intent: Intent) -> bool:
-        """Whether the session left it at that: nothing else was staged there afterwards."""
-        return same(find(self.tree, intent.path), find(self.base, intent.path)) and holds([intent], self.tree)
-
-    def close(self) -> None:
-        """Refuse to stage anything more."""
-        self._may_write = _too_late
-
-    def rebase_later(self, written: Outcome) -> None:
-        """Start again from what was written, when somebody goes on: the answer is not read before."""
-        self._next = written
-
-    def rebase(self, base: Json) -> None:
-        """Start again from a newer object, with nothing staged and nothing read."""
-        self._base = self.tree = base
-        self._next = None
-        self.reads.clear()
-        self._own.clear()
-        self._plain.clear()
-        self._raises.clear()
-        self._conditions.clear()
-        self._confirmed.clear()
-        self._said.clear()
-
-    def reground(self, live: Json) -> None:
-        """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
-        self.tree = regrown(self.base, self.tree, live)
-        self._base = live
+    # -- rules
 
     def _is_own(self, path: Path) -> bool:
-        return bool(self._own) and any(path[:length] in self._own for length in range(1, len(path) + 1))
+        return _is_in(self._log.own, path) or (self._sent is not None and _is_in(self._sent.own, path))
 
-    def _about_to_write(self, path: Path) -> None:
-        """Ask whether that is allowed. A plain write or removal takes the place of special intents at or below it."""
+    def _owns(self, path: Path, value: Json) -> None:
+        """What a value replaces completely. Members of a map, and entries of a keyed list, are written one by one: what others have
+        beside them stays, so it is not this session's own."""
+        if type(value) is dict:
+            for name, member in value.items():
+                self._owns((*path, name), member)
+        elif type(value) is not list or self._is_one_value(path):
+            self._log.own.add(path)
+
+    def _is_one_value(self, path: Path) -> bool:
+        shapes = self.shapes
+        return shapes.enforced is not None and shapes.names(path) is None and not shapes.is_set(path, [])
+
+    def _learn(self, path: Path, look: Look) -> None:
+        """The caller looks at what the server answered: that is what it knows from now on."""
+        value = find(self._base, path)
+        if look is Look.VALUE:
+            self._seen = moved(self._seen, path, value)
+        elif type(find(self._seen, path)) is not type(value):
+            self._seen = moved(self._seen, path, {} if isinstance(value, dict) else [])
+
+    def _about_to_write(self, path: Path, scope: str) -> None:
+        """Ask whether that is allowed."""
+        self._catch_up()
+        if self._ended:
+            raise FiferailError(f"{render(path)} is staged after its session has ended, so nobody would write it: open another session")
         if self._may_write is not None:
             self._may_write(path)
-        if self._conditions:
-            for special in [s for s in self._conditions if s[: len(path)] == path]:
-                del self._conditions[special]
-        if self._raises:
-            for special in [s for s in self._raises if s[: len(path)] == path]:
-                del self._raises[special]
+        if scope:
+            self._log.scopes[path] = scope
+        if self._log.known is None:
+            self._log.known = current()
 
 
-def _too_late(path: Path) -> None:
-    raise FiferailError(f"{render(path)} is staged after its session has ended, so nobody would write it: open another session")
+def _is_in(own: set[Path], path: Path) -> bool:
+    return bool(own) and any(path[:length] in own for length in range(1, len(path) + 1))
+
+
+def contradicted(staged: Staged, newest: Json) -> list[Intent]:
+    """What the session took for there already, and the newest version known has otherwise."""
+    log = staged.log
+    found: list[Intent] = [intent for intent in log.confirmed if not holds([intent], newest)]
+    root: Path = ()
+    by_type: dict[str, Json] = {}
+    for at, type_, fields, since in log.said:
+        if at != root:
+            root, entries = at, find(newest, at)
+            by_type = {entry["type"]: entry for entry in entries if "type" in entry} if isinstance(entries, list) else {}
+        entry = by_type.get(type_)
+        if entry is None or not says(entry, fields):
+            found.append(Condition((*at, Key((("type", type_),))), fields, since))
+    return [intent for intent in found if _still_says(staged, intent)] if found else found
+
+
+def _still_says(staged: Staged, intent: Intent) -> bool:
+    """Whether the session left it at that: nothing else was staged there afterwards."""
+    return same(find(staged.tree, intent.path), find(staged.base, intent.path)) and holds([intent], staged.tree)

@@ -1,7 +1,7 @@
 """The ways of writing: pure functions from a snapshot, what is wanted and what was read to one request body.
 
 COMPARE is the default and the only one that never loses another writer's update and never refuses for a field it did not look
-at. The others are here for who needs them; docs/strategies says what each can lose, and the hazard matrix shows it.
+at. The others are here for those who need them; docs/strategies says what each can lose, and the hazard matrix shows it.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from . import operations, preconditions
 from .intents import Condition, Drop, Intent, Put, Raise, applied
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from .operations import Location
+    from .reads import Look
     from .shapes import Shapes
 
 
@@ -38,13 +39,16 @@ COMPARE, LOCKED, MERGE, APPLY = Strategy.COMPARE, Strategy.LOCKED, Strategy.MERG
 
 
 class Body(msgspec.Struct, frozen=True):
-    """What goes into the request, and the object as it should be afterwards."""
+    """What goes into the request, the snapshot that it was made for, and the object as it should be afterwards."""
 
     content: bytes
     content_type: str
+    snapshot: Json
     target: Json
     #: Lists to which entries are appended on the server's promise of uniqueness, as its causes spell them.
     appended: tuple[str, ...] = ()
+    #: Those entries.
+    appended_paths: tuple[Path, ...] = ()
 
 
 def written(intents: Iterable[Intent]) -> list[Path]:
@@ -55,7 +59,7 @@ def written(intents: Iterable[Intent]) -> list[Path]:
 def compare(
     snapshot: Json,
     intents: Sequence[Intent],
-    reads: Iterable[Path],
+    reads: Mapping[Path, Look],
     shapes: Shapes,
     *,
     by_version: bool = False,
@@ -76,11 +80,11 @@ def compare(
         if None in places:
             appended = _entries_to_append(snapshot, intents, places, shapes)
         try:
-            tests += preconditions.of_paths(snapshot, [*reads, *paths], appended, shapes)
+            tests += preconditions.of_paths(snapshot, reads, paths, appended, shapes)
         except preconditions.Untestable:
             tests += preconditions.of_version(snapshot)
     patch = [*tests, *operations.changes(snapshot, target, shapes, paths, places)]
-    return Body(gojson.encode(patch), JSON_PATCH, target, tuple(_as_cause(path[:-1]) for path in appended))
+    return Body(gojson.encode(patch), JSON_PATCH, snapshot, target, tuple(_as_cause(path[:-1]) for path in appended), tuple(appended))
 
 
 def merge(snapshot: Json, intents: Sequence[Intent], root: str, *, locked: bool) -> Body | None:
@@ -90,8 +94,8 @@ def merge(snapshot: Json, intents: Sequence[Intent], root: str, *, locked: bool)
         return None
     patch = mergepatch.diff(_part(snapshot, root), _part(target, root))
     if locked:
-        patch = replaced(patch, ["metadata", "resourceVersion"], snapshot["metadata"]["resourceVersion"])
-    return Body(gojson.encode(patch), MERGE_PATCH, target)
+        patch = replaced(patch, ["metadata", "resourceVersion"], preconditions.version_of(snapshot))
+    return Body(gojson.encode(patch), MERGE_PATCH, snapshot, target)
 
 
 def apply(snapshot: Json, intents: Sequence[Intent], manager: str, shapes: Shapes) -> Body | None:
@@ -108,7 +112,7 @@ def apply(snapshot: Json, intents: Sequence[Intent], manager: str, shapes: Shape
     wanted = applied([i for i in intents if isinstance(i, Drop)], wanted)
     metadata = {name: snapshot["metadata"][name] for name in ("name", "namespace") if name in snapshot["metadata"]}
     body = {"apiVersion": snapshot["apiVersion"], "kind": snapshot["kind"], "metadata": metadata, "status": wanted.get("status", {})}
-    return Body(gojson.encode(body), APPLY_PATCH, target)
+    return Body(gojson.encode(body), APPLY_PATCH, snapshot, target)
 
 
 def _as_cause(path: Path) -> str:

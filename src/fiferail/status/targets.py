@@ -55,6 +55,8 @@ class Resource(msgspec.Struct, frozen=True):
 
     def path(self, target: Target, subresource: str = "") -> str:
         """The path of the object, or of a subresource of it."""
+        if self.namespaced and not target.namespace:
+            raise FiferailError(f"expected {target} to have metadata.namespace, got none, and its kind is namespaced: nothing was sent")
         namespace = f"/namespaces/{target.namespace}" if self.namespaced else ""
         tail = f"/{subresource}" if subresource else ""
         return f"{target.prefix}{namespace}/{self.plural}/{target.name}{tail}"

@@ -1,25 +1,33 @@
 """The status as the caller edits it: mappings and sequences that record what was read and stage what was written.
 
-A value is read when the caller could have decided on it: scalars when fetched, containers when iterated, counted, compared or
-turned into plain data. Fetching a nested mapping reads nothing yet. A list is read, and written, as a whole; entries of keyed
-lists are reached by key (`entry`, `conditions`).
+A value is read when the caller could have decided on it: scalars when fetched, containers when iterated, counted, compared, copied
+or turned into plain data. Fetching a map or a list reads that it is there. A list is read, and written, as a whole; entries of keyed
+lists are reached by key (`entry`, `conditions`). `repr` and `peek` never count.
+
+    MapView, ListView         a map and a list that can be edited
+    SeenMap, SeenList         the same, read-only: `status.object`, what `build` gets, `ctx.object`
+    Conditions, Status        the conditions by type, and the root of it all
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
 
 from ..objects import conditions
 from ..objects.paths import Key, Path, Value, render
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, Json, same, thaw
+from .reads import Look
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from .scopes import Scope
     from .stage import Stage
+
+    Staging = Stage | Scope
 
 Model = TypeVar("Model")
 #: Trees deeper than this are refused: no status needs it, and everything that walks one recurses.
@@ -31,17 +39,17 @@ class MapView(MutableMapping[str, Any]):
 
     __slots__ = ("_path", "_stage")
 
-    def __init__(self, stage: Stage, path: Path) -> None:
+    def __init__(self, stage: Staging, path: Path) -> None:
         self._stage = stage
         self._path = path
 
     def __getitem__(self, name: str) -> Any:
-        found = self._stage.get((*self._path, name))
+        path = (*self._path, name)
+        found = _looked(self._stage, path)
         if isinstance(found, dict):
-            return MapView(self._stage, (*self._path, name))
+            return MapView(self._stage, path)
         if isinstance(found, list):
-            return ListView(self._stage, (*self._path, name))
-        _read(self._stage, (*self._path, name))
+            return ListView(self._stage, path)
         if found is ABSENT:
             raise KeyError(name)
         return found
@@ -56,13 +64,18 @@ class MapView(MutableMapping[str, Any]):
         self._stage.drop((*self._path, name))
 
     def __contains__(self, name: object) -> bool:
-        return isinstance(name, str) and _read(self._stage, (*self._path, name)) is not ABSENT
+        return isinstance(name, str) and _looked(self._stage, (*self._path, name)) is not ABSENT
 
     def __iter__(self) -> Iterator[str]:
         return iter(list(self._read()))
 
     def __len__(self) -> int:
         return len(self._read())
+
+    def __bool__(self) -> bool:
+        filled = bool(self._tree())
+        _looked(self._stage, self._path, Look.FILLED if filled else Look.VALUE)
+        return filled
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mapping) and same(self._read(), plain(other, self._path))
@@ -71,6 +84,25 @@ class MapView(MutableMapping[str, Any]):
 
     def __repr__(self) -> str:
         return repr(self._tree())
+
+    def __copy__(self) -> dict[str, Any]:
+        return self.plain()
+
+    def __deepcopy__(self, memo: Any) -> dict[str, Any]:
+        return self.plain()
+
+    def __reduce__(self) -> Any:
+        return dict, (self.plain(),)
+
+    def copy(self) -> dict[str, Any]:
+        """A dict of its own; counts as a read of everything below."""
+        return self.plain()
+
+    def setdefault(self, name: str, default: Any = None) -> Any:
+        """The member that is there, or else the default, staged; a map or a list comes back as a view, so that edits of it count."""
+        if name not in self:
+            self[name] = default
+        return self[name]
 
     def pop(self, name: str, *default: Any) -> Any:
         """Remove a member and give its plain value."""
@@ -82,9 +114,16 @@ class MapView(MutableMapping[str, Any]):
         self._stage.drop((*self._path, name))
         return thaw(found)
 
+    def popitem(self) -> tuple[str, Any]:
+        """Remove the last member and give it; reads the whole map."""
+        names = list(self._read())
+        if not names:
+            raise KeyError("popitem(): the map is empty")
+        return names[-1], self.pop(names[-1])
+
     def clear(self) -> None:
-        """Remove every member that is there."""
-        for name in list(self._tree()):
+        """Remove every member that is there; reads the whole map."""
+        for name in list(self._read()):
             self._stage.drop((*self._path, name))
 
     def plain(self) -> dict[str, Any]:
@@ -97,8 +136,8 @@ class MapView(MutableMapping[str, Any]):
         return found if isinstance(found, dict) else {}
 
     def _read(self) -> dict[str, Any]:
-        found = self._stage.read(self._path)
-        return found if isinstance(found, dict) else {}
+        _read(self._stage, self._path)
+        return self._tree()
 
 
 class ListView(MutableSequence[Any]):
@@ -106,7 +145,7 @@ class ListView(MutableSequence[Any]):
 
     __slots__ = ("_path", "_stage")
 
-    def __init__(self, stage: Stage, path: Path) -> None:
+    def __init__(self, stage: Staging, path: Path) -> None:
         self._stage = stage
         self._path = path
 
@@ -125,24 +164,53 @@ class ListView(MutableSequence[Any]):
         return ListView(self._stage, (*self._path, place)) if isinstance(found, list) else found
 
     def __setitem__(self, index: Any, value: Any) -> None:
-        entries = list(self._tree())
-        entries[index] = plain(value, self._path)
-        self._put(entries)
+        entry = plain(value, self._path)
+
+        def edit(entries: list[Any]) -> None:
+            entries[index] = entry
+
+        self._edit(edit)
 
     def __delitem__(self, index: Any) -> None:
-        entries = list(self._tree())
-        del entries[index]
-        self._put(entries)
+        self._edit(lambda entries: entries.__delitem__(index))
 
     def insert(self, index: int, value: Any) -> None:
         """Insert an entry."""
-        entries = list(self._tree())
-        entries.insert(index, plain(value, self._path))
-        self._put(entries)
+        entry = plain(value, self._path)
+        self._edit(lambda entries: entries.insert(index, entry))
+
+    def append(self, value: Any) -> None:
+        """Add an entry at the end."""
+        entry = plain(value, self._path)
+        self._edit(lambda entries: entries.append(entry))
+
+    def extend(self, values: Iterable[Any]) -> None:
+        """Add entries at the end."""
+        more = plain(list(values), self._path)
+        self._edit(lambda entries: entries.extend(more))
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
-        """Sort in place."""
-        self._put(sorted(self._read(), key=key, reverse=reverse))
+        """Sort in place; reads the list."""
+        self._read()
+        self._edit(lambda entries: entries.sort(key=key, reverse=reverse))
+
+    def copy(self) -> list[Any]:
+        """A list of its own; counts as a read."""
+        return self.plain()
+
+    def __copy__(self) -> list[Any]:
+        return self.plain()
+
+    def __deepcopy__(self, memo: Any) -> list[Any]:
+        return self.plain()
+
+    def __reduce__(self) -> Any:
+        return list, (self.plain(),)
+
+    def __bool__(self) -> bool:
+        filled = bool(self._tree())
+        _looked(self._stage, self._path, Look.FILLED if filled else Look.VALUE)
+        return filled
 
     def __len__(self) -> int:
         return len(self._read())
@@ -160,8 +228,15 @@ class ListView(MutableSequence[Any]):
         copied: list[Any] = thaw(self._read())
         return copied
 
-    def _put(self, entries: list[Any]) -> None:
-        self._stage.put(self._path, entries)
+    def _edit(self, edit: Callable[[list[Any]], object]) -> None:
+        """Change a copy of the list, with nobody staging in between."""
+
+        def edited(there: Any) -> list[Any]:
+            entries = list(there) if isinstance(there, list) else []
+            edit(entries)
+            return entries
+
+        self._stage.change(self._path, edited)
 
     def _tree(self) -> list[Any]:
         found = self._stage.get(self._path)
@@ -172,12 +247,44 @@ class ListView(MutableSequence[Any]):
         return self._tree()
 
 
+def _refused(*_: Any, **__: Any) -> NoReturn:
+    raise TypeError("the object is what was read, and read-only; stage changes on the status")
+
+
+def _seen(found: Any) -> Any:
+    if isinstance(found, MapView):
+        return SeenMap(found._stage, found._path)
+    return SeenList(found._stage, found._path) if isinstance(found, ListView) else found
+
+
+class SeenMap(MapView):
+    """A map that can be looked at, which counts, and not changed."""
+
+    __slots__ = ()
+
+    def __getitem__(self, name: str) -> Any:
+        return _seen(super().__getitem__(name))
+
+    __setitem__ = __delitem__ = pop = popitem = clear = setdefault = update = _refused
+
+
+class SeenList(ListView):
+    """A list that can be looked at, which counts, and not changed."""
+
+    __slots__ = ()
+
+    def __getitem__(self, index: Any) -> Any:
+        return _seen(super().__getitem__(index))
+
+    __setitem__ = __delitem__ = __iadd__ = insert = append = extend = sort = pop = remove = reverse = clear = _edit = _refused
+
+
 class Conditions:
     """The conditions of the object, by type."""
 
     __slots__ = ("_path", "_stage")
 
-    def __init__(self, stage: Stage, path: Path) -> None:
+    def __init__(self, stage: Staging, path: Path) -> None:
         self._stage = stage
         self._path = path
 
@@ -238,7 +345,7 @@ class Status(MapView):
 
     __slots__ = ("_conditions",)
 
-    def __init__(self, stage: Stage, path: Path) -> None:
+    def __init__(self, stage: Staging, path: Path) -> None:
         super().__init__(stage, path)
         self._conditions = Conditions(stage, (*path, "conditions"))
 
@@ -247,11 +354,17 @@ class Status(MapView):
         """Conditions by type."""
         return self._conditions
 
+    @property
+    def object(self) -> SeenMap:
+        """The whole object, read-only. What is read of it, the spec too, is guarded: when it has changed, the write is a Conflict,
+        and a function given to `mutate` runs again and sees the live object here."""
+        return SeenMap(self._stage, ())
+
     def entry(self, place: str, **key: Any) -> MapView:
         """The entry of a keyed list, there or not: `status.entry("workloads", kind="Job", name="a")["ready"] = True`."""
-        steps = (*self._path, *parse_path(place), Key(tuple(sorted(key.items()))))
-        self._stage.shapes = self._stage.shapes.declared({".".join(s for s in parse_path(place) if isinstance(s, str)): tuple(key)})
-        return MapView(self._stage, steps)
+        path = (*self._path, *parse_path(place))
+        self._stage.shapes = self._stage.shapes.with_entry(path, tuple(key))
+        return MapView(self._stage, (*path, Key(tuple(sorted(key.items())))))
 
     def put_whole(self, place: str, value: Any) -> None:
         """Put it there as one value, a keyed list too: for the owner of all of it. An entry that somebody else has put into it goes."""
@@ -289,10 +402,18 @@ class Status(MapView):
                 self._stage.put(path, plain(value, path))
 
 
-def _read(stage: Stage, path: Path) -> Json:
+def _read(stage: Staging, path: Path) -> Json:
     """Record a read at the path, or at the first list on the way that is not entered by key."""
     stage.read(_whole(path))
     return stage.get(path)
+
+
+def _looked(stage: Staging, path: Path, closely: Look = Look.THERE) -> Json:
+    """Record a look: of a map or a list that it is there, of anything else its value."""
+    found = stage.get(path)
+    whole = _whole(path)
+    stage.read(whole, closely if whole == path and isinstance(found, (dict, list)) else Look.VALUE)
+    return found
 
 
 def _whole(path: Path) -> Path:

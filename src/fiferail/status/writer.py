@@ -9,6 +9,7 @@
 from __future__ import annotations
 
 import time
+from _thread import allocate_lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .core import Core, Open, Settings
@@ -17,15 +18,16 @@ from .strategies import COMPARE, Strategy
 from .view import MapView, Status
 
 if TYPE_CHECKING:
+    import asyncio
     from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from ..wire import AsyncTransport, Transport
     from .claims import Claims
-    from .conversation import Budget
     from .effects import Conversation
     from .hooks import Hook
     from .outcome import Made, Outcome
+    from .patience import Budget
     from .targets import Resource
 
 Result = TypeVar("Result")
@@ -56,7 +58,7 @@ def _settings(
     field_manager: str, strategy: Strategy, keys: Mapping[str, Sequence[str]] | None, budget: Budget | None, timeout: float | None,
     now: Callable[[], str] | None, chance: Callable[[], float] | None, seconds: Callable[[], float] | None,
 ) -> Settings:  # fmt: skip
-    from .conversation import Budget
+    from .patience import Budget
 
     return Settings(
         field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
@@ -113,9 +115,15 @@ class StatusWriter(_Writer):
         opened = self._open(obj, guard)
         return self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
 
-    def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
-        """Fill `status.<slot>` with what `build(object)` gives, unless somebody has: then that is what you get."""
-        return self._run(self._core.create_once(self._open(obj), slot, build, fence))
+    def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
+        """Fill `status.<slot>` with what `build(object)` gives, unless somebody has: then that is what you get.
+
+        `build` gets a read-only view of the whole object; what it reads there is guarded. It may run again, on the live object, and
+        may return None: nothing to create. `fence` is the path of a field that changes whenever the slot is cleared: without it a busy
+        object can starve the call. `token` names a member of the value that is unique to the call (filled in where `build` leaves it
+        out): with it `made.created` is known even after a lost answer.
+        """
+        return self._run(self._core.create_once(self._open(obj), slot, build, fence, token))
 
     def edit(self, obj: Any, fn: Callable[[MapView], object], *, strategy: Strategy = COMPARE) -> Outcome:
         """`fn(object)` edits spec and metadata; a conflict is raised."""
@@ -150,12 +158,12 @@ class SessionStatus(Status):
         return self._session.outcome
 
     def flush(self) -> Outcome:
-        """Write now, before anything acts on it; the session goes on from what the server has."""
+        """Write now, before anything acts on it. The session goes on: what was read before stays guarded."""
         return self._session.flush()
 
-    def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
-        """As the writer's; what is staged is flushed first, and the session goes on from what the server has."""
-        return self._session.create_once(slot, build, fence)
+    def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
+        """As the writer's; what is staged goes along in the same request."""
+        return self._session.create_once(slot, build, fence, token)
 
 
 class Session:
@@ -166,16 +174,17 @@ class Session:
         self.opened = opened
         self._strategy = strategy
         self._on_error = _checked(on_error)
+        self._failed: Exception | None = None
+        self._flushing = allocate_lock()
         self.outcome: Outcome | None = None
 
     def __enter__(self) -> SessionStatus:
         return SessionStatus(self)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if _discards(error, self._on_error):
-            return
         try:
-            self._write()
+            if not _discards(error, self._on_error, self._failed):
+                self._write()
         except Exception as failure:
             if error is None:
                 raise
@@ -184,20 +193,22 @@ class Session:
             self.opened.end()
 
     def flush(self) -> Outcome:
-        """Write what is staged, and go on from what the server has."""
-        outcome = self._write()
-        self.opened.go_on()
-        return outcome
+        """Write what is staged; the session goes on."""
+        return self._write()
 
-    def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
-        """Flush, then fill the slot."""
-        self.flush()
-        made = self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
-        self.opened.go_on()
-        return made
+    def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
+        """Fill the slot, and write what is staged with it."""
+        with self._flushing:
+            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
 
     def _write(self) -> Outcome:
-        self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        with self._flushing:
+            try:
+                self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+            except Exception as failure:
+                self._failed = failure
+                self.outcome = getattr(failure, "outcome", None) or self.outcome
+                raise
         return self.outcome
 
 
@@ -220,9 +231,11 @@ class AsyncStatusWriter(_Writer):
         opened = self._open(obj, guard)
         return await self._run(self._core.mutate(opened, Status(opened.stage, ("status",)), fn, strategy))
 
-    async def create_once(self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
-        """Fill `status.<slot>` with what `build(object)` gives, unless somebody has: then that is what you get."""
-        return await self._run(self._core.create_once(self._open(obj), slot, build, fence))
+    async def create_once(
+        self, obj: Any, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = ""
+    ) -> Made:  # fmt: skip
+        """As `StatusWriter.create_once`; `build` may be a coroutine function."""
+        return await self._run(self._core.create_once(self._open(obj), slot, build, fence, token))
 
     async def edit(self, obj: Any, fn: Callable[[MapView], object], *, strategy: Strategy = COMPARE) -> Outcome:
         """`fn(object)` edits spec and metadata; a conflict is raised."""
@@ -262,12 +275,12 @@ class AsyncSessionStatus(Status):
         return self._session.outcome
 
     async def flush(self) -> Outcome:
-        """Write now, before anything acts on it; the session goes on from what the server has."""
+        """Write now, before anything acts on it. The session goes on: what was read before stays guarded."""
         return await self._session.flush()
 
-    async def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None) -> Made:
-        """As the writer's; what is staged is flushed first, and the session goes on from what the server has."""
-        return await self._session.create_once(slot, build, fence)
+    async def create_once(self, slot: str, build: Callable[[Any], Any], *, fence: str | None = None, token: str = "") -> Made:
+        """As the writer's; what is staged goes along in the same request."""
+        return await self._session.create_once(slot, build, fence, token)
 
 
 class AsyncSession:
@@ -278,6 +291,8 @@ class AsyncSession:
         self.opened = opened
         self._strategy = strategy
         self._on_error = _checked(on_error)
+        self._failed: Exception | None = None
+        self._flushing: asyncio.Lock | None = None
         self.outcome: Outcome | None = None
 
     async def __aenter__(self) -> AsyncSessionStatus:
@@ -289,10 +304,9 @@ class AsyncSession:
     def __exit__(self, *_: object) -> None: ...
 
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if _discards(error, self._on_error):
-            return
         try:
-            await self._write()
+            if not _discards(error, self._on_error, self._failed):
+                await self._write()
         except Exception as failure:
             if error is None:
                 raise
@@ -301,21 +315,31 @@ class AsyncSession:
             self.opened.end()
 
     async def flush(self) -> Outcome:
-        """Write what is staged, and go on from what the server has."""
-        outcome = await self._write()
-        self.opened.go_on()
-        return outcome
+        """Write what is staged; the session goes on."""
+        return await self._write()
 
-    async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None) -> Made:
-        """Flush, then fill the slot."""
-        await self.flush()
-        made = await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence))
-        self.opened.go_on()
-        return made
+    async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
+        """Fill the slot, and write what is staged with it."""
+        async with self._one_at_a_time():
+            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
 
     async def _write(self) -> Outcome:
-        self.outcome = await self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+        async with self._one_at_a_time():
+            try:
+                self.outcome = await self._writer._run(self._writer._core.flush(self.opened, self._strategy))
+            except Exception as failure:
+                self._failed = failure
+                self.outcome = getattr(failure, "outcome", None) or self.outcome
+                raise
         return self.outcome
+
+    def _one_at_a_time(self) -> asyncio.Lock:
+        """Tasks that share the session flush one after the other."""
+        if self._flushing is None:
+            import asyncio
+
+            self._flushing = asyncio.Lock()
+        return self._flushing
 
 
 def _checked(on_error: str) -> str:
@@ -324,9 +348,22 @@ def _checked(on_error: str) -> str:
     return on_error
 
 
-def _discards(error: BaseException | None, on_error: str) -> bool:
-    """Cancellation and the like discard; a failed reconcile must be able to say so."""
-    return error is not None and (on_error == DISCARD or not isinstance(error, Exception))
+def _discards(error: BaseException | None, on_error: str, failed: Exception | None) -> bool:
+    """Cancellation and the like discard; a failed reconcile must be able to say so. The failure of a flush is not followed by another
+    flush: what its message says of what was written stays true."""
+    if error is None:
+        return False
+    return on_error == DISCARD or not isinstance(error, Exception) or (failed is not None and _comes_from(error, failed))
+
+
+def _comes_from(error: BaseException, failed: Exception) -> bool:
+    """Whether an error is that failure, or was raised because of it."""
+    seen: BaseException | None = error
+    for _ in range(16):
+        if seen is failed:
+            return True
+        seen = seen.__cause__ or seen.__context__ if seen is not None else None
+    return False
 
 
 def _finalizers(view: MapView) -> list[str]:

@@ -139,7 +139,7 @@ def _told(call: Call) -> dict[str, Any]:
     if headers.get("x-fiferail-base", "").isdigit():
         told["base"] = int(headers["x-fiferail-base"])
     if "x-fiferail-reads" in headers:
-        told["reads"] = tuple(parse(path) for path in headers["x-fiferail-reads"].split(" ") if path)
+        told["reads"] = tuple(parse(path) for path in msgspec.json.decode(headers["x-fiferail-reads"]))
     return told
 
 

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from fiferail.errors import Conflict, Unavailable
 from fiferail.front import AsyncStatusWriter
-from fiferail.status.conversation import Budget
+from fiferail.status.patience import Budget
 from fiferail.wire import Answer, Request
 
 from .place import NAMESPACE, NEWER

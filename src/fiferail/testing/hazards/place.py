@@ -9,6 +9,8 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from fiferail.apiserver.embedded import equip
 from fiferail.apiserver.inprocess import Transport as InProcess
 from fiferail.apiserver.machine import Machine
@@ -88,7 +90,8 @@ class Actor:
         if request.method not in _WRITES:
             return self._transport.send(request, timeout=timeout)
         self.writes += 1
-        headers = {**request.headers, "user-agent": self.name, "x-fiferail-base": self.base, "x-fiferail-reads": " ".join(self.reads)}
+        reads = msgspec.json.encode(list(self.reads)).decode()
+        headers = {**request.headers, "user-agent": self.name, "x-fiferail-base": self.base, "x-fiferail-reads": reads}
         told = Request(
             method=request.method, path=request.path, query=request.query, body=request.body, content_type=request.content_type,
             headers=headers,

@@ -13,7 +13,7 @@ from fiferail.errors import ApiError
 from fiferail.front import StatusWriter
 from fiferail.objects.paths import render
 from fiferail.objects.tree import thaw
-from fiferail.status.conversation import Budget
+from fiferail.status.patience import Budget
 from fiferail.status.strategies import APPLY, COMPARE, LOCKED, MERGE, Strategy
 
 from .place import NAMESPACE, Actor

@@ -1,0 +1,83 @@
+"""`mutate`: a function that edits the status, and runs again on the live object when something it looked at has changed.
+
+A function that runs again sees the live object, the spec too (`status.object`). What it cannot have seen is a conflict: a guard of the
+caller, and a path that has moved since the caller's object and that the run changes without looking at it, because the value may come
+from a closure that holds the old object.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..objects.paths import render
+from . import flow
+from .conversation import Stale
+from .decide import NOTHING, Decision, Ground, Verdict, conflict, conflicting, moved
+from .effects import Call
+from .managers import last_writer
+from .reads import covers
+from .shapes import place_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from ..objects.tree import Json
+    from .core import Core, Open
+    from .effects import Conversation
+    from .outcome import Outcome
+    from .strategies import Strategy
+
+
+def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None) -> Conversation[Outcome]:
+    """The conversation."""
+    patience, stage = core.patience(), opened.stage
+    first = _ground(core, opened, stage.seen)
+    requests, runs = 0, 0
+    repaired: tuple[tuple[str, str], ...] = ()
+    while True:
+        yield from called(fn, view)
+        if runs:
+            repaired = _refuse_unseen(opened, first)
+        try:
+            outcome = yield from core.flush(opened, strategy, patience)
+        except Stale as stale:
+            requests += stale.requests
+            patience.refusals += 1
+            if patience.spent() or stale.partly_landed or any(path in stage.guards for path in stale.paths):
+                raise
+            core.memory.remember(stale.live)
+            opened.run_again(stale.live)
+            runs += 1
+        else:
+            more = repaired + outcome.repaired
+            return outcome.replaced(requests=outcome.requests + requests, repaired=more) if requests or repaired else outcome
+
+
+def called(fn: Callable[[Any], Any], *arguments: Any) -> Conversation[Any]:
+    """Call the user's function."""
+    return (yield Call(fn, arguments))
+
+
+def _ground(core: Core, opened: Open, seen: Json) -> Ground:
+    """What the caller's closure may hold."""
+    manager, kind = core.settings.field_manager, opened.target.kind_name
+    known = flow.advanced(seen, opened.own_writes(core, flow.current()))
+    return Ground(seen, known, {}, manager, lambda path: core.registry.owns(manager, kind, path))
+
+
+def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
+    """Raise a conflict where the run changes what has moved since the caller's object without looking at it; give what it repairs."""
+    stage = opened.stage
+    live, intents = stage.base, stage.intents()
+    reads = {path: look for path, look in stage.reads.items() if path not in stage.guards}
+    owned = stage.shapes.wholes  # `put_whole`: this writer decides all of it, whatever stands there
+    unseen = [path for path in moved(first.known, live, intents) if not covers(reads, path) and place_of(path) not in owned]
+    writers = {path: last_writer(live, path) for path in unseen}
+    refused = [path for path, writer in writers.items() if not first.claimed(path) or writer in (None, first.manager)]
+    if refused:
+        decision: Decision = conflicting(first, live, intents, refused)
+        assert decision.verdict is Verdict.CONFLICT
+        error = conflict(str(opened.target), decision.changes, landed=NOTHING)
+        error.add_note("The function ran again on the live object, and wrote this without looking at the status that it was given.")
+        raise error
+    return tuple((render(path), writer or "") for path, writer in writers.items())

@@ -1,0 +1,41 @@
+"""What a write says of its decision, in headers that only the checker of lost updates reads; the server ignores them.
+
+    x-fiferail-base    the resourceVersion of the object that the caller passed
+    x-fiferail-seen    the resourceVersions of own writes since then whose outcome the caller knows
+    x-fiferail-reads   the paths that the caller looked at, as a JSON array
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+from ..objects.paths import Path, render
+from .conversation import JSON_ONLY
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+#: What was read is left out where it would make a longer header.
+LONGEST = 4096
+
+
+def said(base: int, seen: Iterable[int], reads: Iterable[Path]) -> dict[str, str]:
+    """The headers; an object without a resourceVersion says nothing."""
+    if base < 0:
+        return JSON_ONLY
+    found = {**JSON_ONLY, "x-fiferail-base": str(base)}
+    own = " ".join([str(version) for version in seen])
+    if own:
+        found["x-fiferail-seen"] = own
+    text = f"[{','.join([_text(path) for path in reads])}]"
+    if len(text) <= LONGEST:
+        found["x-fiferail-reads"] = text
+    return found
+
+
+@lru_cache(maxsize=4096)  # a reconcile reads the same few again and again
+def _text(path: Path) -> str:
+    import json
+
+    return json.dumps(render(path))

@@ -1,0 +1,101 @@
+"""Scopes: parts of one session that stand or fall on their own.
+
+Components share a session, and one request. What one of them read concerns its own part only: when it has changed, that part is
+withheld and the rest is written. What is read or staged without a scope concerns everybody.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from .reads import Look
+from .stage import SHARED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from ..objects.paths import Path
+    from ..objects.tree import Json
+    from .intents import Intent
+    from .shapes import Shapes
+    from .stage import Stage, Staged
+
+
+class Scope:
+    """A stage as one part of the session sees it: the same trees, with a name on what is read and staged."""
+
+    __slots__ = ("_stage", "name")
+
+    def __init__(self, stage: Stage, name: str) -> None:
+        self._stage = stage
+        self.name = name
+
+    @property
+    def base(self) -> Json:
+        """As the stage's."""
+        return self._stage.base
+
+    @property
+    def generation(self) -> int | None:
+        """As the stage's."""
+        return self._stage.generation
+
+    @property
+    def shapes(self) -> Shapes:
+        """As the stage's."""
+        return self._stage.shapes
+
+    @shapes.setter
+    def shapes(self, shapes: Shapes) -> None:
+        self._stage.shapes = shapes
+
+    def get(self, path: Path) -> Json:
+        """As the stage's."""
+        return self._stage.get(path)
+
+    def read(self, path: Path, look: Look = Look.VALUE) -> Json:
+        """Read in this scope."""
+        return self._stage.read(path, look, self.name)
+
+    def put(self, path: Path, value: Json) -> None:
+        """Stage in this scope."""
+        self._stage.put(path, value, self.name)
+
+    def change(self, path: Path, edit: Callable[[Json], Json]) -> None:
+        """Stage in this scope what the function makes of the staged value."""
+        self._stage.change(path, edit, self.name)
+
+    def drop(self, path: Path) -> None:
+        """Stage a removal in this scope."""
+        self._stage.drop(path, self.name)
+
+    def raise_to(self, path: Path, floor: int) -> None:
+        """Stage 'at least this' in this scope."""
+        self._stage.raise_to(path, floor, self.name)
+
+    def set_condition(self, root: Path, type_: str, fields: dict[str, Json]) -> None:
+        """Stage a condition in this scope."""
+        self._stage.set_condition(root, type_, fields, self.name)
+
+
+def of_intent(staged: Staged, intent: Intent) -> str:
+    """The scope that staged what the intent wants."""
+    path = intent.path
+    for staged_path, scope in staged.log.scopes.items():
+        if staged_path[: len(path)] == path[: len(staged_path)]:
+            return scope
+    return SHARED
+
+
+def hit(staged: Staged, intents: Iterable[Intent], changed: Sequence[Path]) -> frozenset[str]:
+    """The scopes whose decisions no longer stand when these paths have changed."""
+    found = {
+        scope for scope, reads in staged.reads.items() if any(path in reads for path in changed)
+    } | {
+        of_intent(staged, intent) for intent in intents if any(_meet(intent.path, path) for path in changed)
+    }  # fmt: skip
+    return frozenset(found)
+
+
+def _meet(one: Path, other: Path) -> bool:
+    return one[: len(other)] == other[: len(one)]
