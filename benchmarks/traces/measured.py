@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -52,11 +53,15 @@ def apart(events: list[inject.Event]) -> list[inject.Event]:
     return made
 
 
+#: `name/version (platform) kubernetes/commit`, and what `callers` adds to it. cluster-api says its own group in place of `kubernetes`.
+_AGENT = re.compile(r"(.+ \([^)]*\) [^/ ]+/[^/ ]+)(?:/\S+)?")
+
+
 def _program(event: inject.Event) -> str:
-    """The User-Agent without the caller that `callers` adds: `name/version (platform) kubernetes/commit`."""
+    """The User-Agent without the caller."""
     agent: str = event.get("userAgent", "")
-    head, mark, tail = agent.partition(" kubernetes/")
-    return f"{head}{mark}{tail.partition('/')[0]}"
+    found = _AGENT.fullmatch(agent)
+    return found[1] if found else agent
 
 
 def check(events: list[inject.Event]) -> tuple[list[Commit], list[Finding]]:

@@ -124,9 +124,11 @@ def test_rounds_use_no_object_twice(inject: Any) -> None:
     assert [len(one) for one in inject.rounds([inject.Stale(place, "merge") for place in inject.places(log())])] == [1, 1]
 
 
-def test_controllers_of_one_process_are_one_client_or_apart(measured: Any) -> None:
+@pytest.mark.parametrize("agent", [AGENT, "operator.test/unknown cache-tracker (linux/amd64) x.io/unknown"])
+def test_controllers_of_one_process_are_one_client_or_apart(measured: Any, agent: str) -> None:
     """Without the caller in the User-Agent there is one client; with it every controller has the watches of its process."""
-    events = [*log(), event("update", gadget("b", 30), 8, name="b", agent=f"{AGENT}/gadget.Reconciler")]
-    assert {one["userAgent"] for one in measured.as_one(events)} == {AGENT}
+    events = [event("watch", None, 0, stage="ResponseStarted", agent=agent)]
+    events += [event("update", gadget("b", 30), 8, name="b", agent=f"{agent}/gadget.Reconciler")]
+    assert {one["userAgent"] for one in measured.as_one(events)} == {agent}
     watching = {one["userAgent"] for one in measured.apart(events) if one["verb"] == "watch"}
-    assert watching == {AGENT, f"{AGENT}/gadget.Reconciler"}
+    assert watching == {agent, f"{agent}/gadget.Reconciler"}
