@@ -13,6 +13,7 @@ from typing import Any
 from ..measure import load as kept
 from ..measure import table
 from . import inject, measured
+from .judged import verdict
 from .suites import Suite, collect
 
 INJECTIONS, SEED = 200, 1
@@ -49,9 +50,21 @@ def run(suites: tuple[Suite, ...] = SUITES, injections: int = INJECTIONS) -> Any
         for name, one in said.items():
             print(f"  {suite.name}, {name}: {one['writes']} writes, {len(one['losses'])} losses, {one['possible']} possible", flush=True)
     result["places"], chosen = _chosen(logs, injections)
-    for number, events in enumerate(logs):
-        result["injected"] += [{"suite": suites[number].name, **one} for one in measured.stale(events, chosen[number])]
+    outcomes = [
+        {"suite": suite.name, **one}
+        for suite, events, mine in zip(suites, logs, chosen, strict=True)
+        for one in measured.stale(events, mine)
+    ]
+    result["injected"] = [_counted(form, [one for one in outcomes if one["form"] == form]) for form in inject.FORMS]
+    result["not_found"] = [one for one in outcomes if one["class"] not in measured.FAILING]
     return result
+
+
+def _counted(form: str, outcomes: list[dict[str, Any]]) -> dict[str, Any]:
+    """How many stale writes of one form were found, how surely, and with the right names."""
+    classes = Counter(one["class"] for one in outcomes)
+    counts = {name: classes[name] for name in (*measured.FAILING, "possible", "missed")}
+    return {"form": form, "writes": len(outcomes), "named": sum(one["named"] for one in outcomes), **counts}
 
 
 def _chosen(logs: list[list[inject.Event]], injections: int) -> tuple[int, list[list[inject.Stale]]]:
@@ -70,7 +83,7 @@ def render() -> str:
     result = kept("traces")
     if result is None:
         return ""
-    return "\n\n".join(["## The checker on Go operators", *_clean(result), *_stale(result)])
+    return "\n\n".join(["## The checker on Go operators", *_clean(result), *_judged(result), *_stale(result)])
 
 
 def _clean(result: Any) -> list[str]:
@@ -93,20 +106,30 @@ def _clean(result: Any) -> list[str]:
     return [text, table([*head, *(f"{name}, apart" for name in head[-3:])], rows)]
 
 
+def _judged(result: Any) -> list[str]:
+    """Every certain or inferred loss of the clean traces, with what reading the operator's source says of it."""
+    found = Counter((one["operator"], loss["path"]) for one in result["suites"] for loss in one["apart"]["losses"])
+    if not found:
+        return []
+    rows = [[operator, f"`{path}`", str(count), verdict(operator, path)] for (operator, path), count in sorted(found.items())]
+    return ["Each of them, judged by reading the operator's source:", table(["operator", "field", "findings", "verdict"], rows)]
+
+
 def _stale(result: Any) -> list[str]:
+    counted = result["injected"]
+    names = [name for name in counted[0] if name != "form"]
+    total = {"form": "all", **{name: sum(one[name] for one in counted) for name in names}}
     rows = []
-    for form in (*inject.FORMS, "all"):
-        mine = [one for one in result["injected"] if form in (one["form"], "all")]
-        classes = Counter(one["class"] for one in mine)
-        found = classes["certain"] + classes["inferred"]
-        figures = [len(mine), classes["certain"], classes["inferred"], classes["possible"], classes["missed"]]
-        named = sum(one["named"] for one in mine)
-        rows.append([_FORMS[form], *map(str, figures), f"{found / max(1, len(mine)):.1%}", f"{named / max(1, found):.1%}"])
+    for one in (*counted, total):
+        found = one["certain"] + one["inferred"]
+        figures = [one["writes"], one["certain"], one["inferred"], one["possible"], one["missed"]]
+        shares = [f"{found / max(1, one['writes']):.1%}", f"{one['named'] / max(1, found):.1%}"]
+        rows.append([_FORMS[one["form"]], *map(str, figures), *shares])
     text = (
-        f"The same traces (apart) with a stale write at {len(result['injected'])} random places of {result['places']:,}: right after a "
-        "client changed the conditions of an object, another client that watches the kind (a new one, or another controller of the trace) "
-        "writes the list as it stood before, plus a condition of its own. Goal: at least 95% found. Named: the finding has the changed "
-        "condition and both clients."
+        f"The same traces (apart) with a stale write at {total['writes']} random places of {result['places']:,}: right after a client "
+        "changed the conditions of an object, another client that watches the kind (a new one, or another controller of the trace) writes "
+        "the list as it stood before, plus a condition of its own. Goal: at least 95% found. Named: the finding has the changed condition "
+        "and both clients."
     )
     return [text, table(["form", "writes", "certain", "inferred", "possible", "missed", "found", "named"], rows)]
 
