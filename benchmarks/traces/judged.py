@@ -17,7 +17,7 @@ VERDICTS = {
     ),
     ("kueue", "status.requeueState.requeueAt"): (
         "true, for a moment: the scheduler applies the whole admission status of its older copy without a resourceVersion, and brings back "
-        "the time that the workload controller had cleared; the controller clears it again (scheduler.go:799, `WithLooseOnApply`)"
+        "the time that the workload controller had cleared; the controller clears it again (scheduler.go:320 and 799, `WithLooseOnApply`)"
     ),
 }
 
