@@ -191,3 +191,27 @@ def test_the_callers_objects_are_not_touched(world: World) -> None:
         world.writer().create_once(old, "plan", lambda obj: obj["spec"].update(size=4) or {"id": 1})
     assert old == kept
     assert world.client.get(API, "Probe", world.name, namespace="default")["spec"] == {"size": 1}
+
+
+def test_a_condition_survives_assigning_its_list_as_it_is(world: World) -> None:
+    """Set a condition, then assign the list back as it is staged: the condition is written."""
+    old = world.object(conditions=[{"type": "Seed", "status": "True"}])
+    with world.writer().session(old) as status:
+        status.conditions.set("Ready", True, reason="Up")
+        status["conditions"] = status["conditions"].plain()
+    assert [entry["type"] for entry in world.status()["conditions"]] == ["Seed", "Ready"]
+
+
+def test_lists_behave_like_lists(world: World) -> None:
+    """Reversing, popping and removing do what they do to a plain list, also where the entries are maps."""
+    entries = [{"a": 1}, {"b": 2}, {"c": 3}]
+    old = world.object(net={"list": entries})
+    with world.writer().session(old) as status:
+        view = status["net"]["list"]
+        view.reverse()
+        assert view.pop(0) == {"c": 3}
+        view.remove({"a": 1})
+        view.extend([{"d": 4}])
+        view += [{"e": 5}]
+        view[0:1] = [{"f": 6}]
+    assert world.status()["net"]["list"] == [{"f": 6}, {"d": 4}, {"e": 5}]

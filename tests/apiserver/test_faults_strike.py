@@ -95,6 +95,34 @@ def test_a_stale_list_shows_the_past(world: Machine) -> None:
     assert answer.json()["items"][0]["data"] == {"x": "1"}
 
 
+def test_a_stale_list_counts_changes_of_its_kind(world: Machine) -> None:
+    """Writes to other kinds do not make a list less stale, and selectors and paging hold in the past too."""
+    transport = Transport(world)
+    for name in "bc":
+        transport.send(request_of("POST", CONFIGMAPS, {"metadata": {"name": name, "labels": {"in": "yes"}}}))
+    transport.send(request_of("POST", "/api/v1/namespaces/default/secrets", {"metadata": {"name": "s"}}))
+    world.faults.next(verb="list", kind="ConfigMap", answer="stale", behind=1, times=3)
+    listed = transport.send(request_of("GET", CONFIGMAPS, query=(("labelSelector", "in=yes"),))).json()
+    assert [item["metadata"]["name"] for item in listed["items"]] == ["b"]
+    page = transport.send(request_of("GET", CONFIGMAPS, query=(("limit", "1"),))).json()
+    rest = transport.send(request_of("GET", CONFIGMAPS, query=(("continue", page["metadata"]["continue"]),))).json()
+    assert [item["metadata"]["name"] for item in [*page["items"], *rest["items"]]] == ["a", "b"]
+
+
+def test_a_stale_list_beyond_all_history(world: Machine) -> None:
+    """A list that is to be more changes behind than there were shows the kind before its first change."""
+    world.faults.next(verb="list", kind="ConfigMap", answer="stale", behind=1000)
+    assert Transport(world).send(request_of("GET", CONFIGMAPS)).json()["items"] == []
+
+
+def test_a_lost_watch_leaves_no_stream_behind(world: Machine) -> None:
+    """A watch whose answer is lost is closed on the server too."""
+    world.faults.next(verb="watch", answer="lost")
+    with pytest.raises(ConnectionError, match="closed before an answer came"):
+        Transport(world).open(request_of("GET", CONFIGMAPS, query=(("watch", "1"),)))
+    assert world.store.table(("", "configmaps")).streams == []
+
+
 def test_a_watch_can_lag_and_can_be_dropped(world: Machine) -> None:
     """A lagging watch holds back the newest events; a dropped one is closed."""
     world.faults.next(verb="watch", answer="lagging", behind=1)
@@ -114,4 +142,5 @@ def test_a_fork_has_its_own_faults(world: Machine) -> None:
     twin = world.fork()
     assert patch(world).status == 503
     assert patch(world).status == 200
+    assert [fault.struck for fault in twin.faults.given] == [0]
     assert patch(twin).status == 503

@@ -96,6 +96,20 @@ def test_a_clients_own_object_is_written_as_it_is(place: Place, make: Callable[[
     assert writer.mutate(again, lambda status: status.conditions.set("Mine", True, reason="Ok")).kind == "unchanged"
 
 
+@pytest.mark.parametrize("make", MODELS, ids=lambda make: make.__name__)
+def test_a_container_of_a_clients_own_object_is_edited(place: Place, make: Callable[[Place, str], Any]) -> None:
+    """A list of a built-in kind, whose schema the writer does not ask for: the entry is edited and keeps what the server defaulted."""
+    deployment = made(place, "Deployment")
+    given = make(place, deployment["metadata"]["name"])
+
+    def edit(obj: Any) -> None:
+        obj["spec"]["template"]["spec"]["containers"][0]["image"] = "j"
+
+    fiferail.StatusWriter(place.client, field_manager="mine").edit(given, edit)
+    [before] = deployment["spec"]["template"]["spec"]["containers"]
+    assert live(place, deployment)["spec"]["template"]["spec"]["containers"] == [{**before, "image": "j"}]
+
+
 class SmallStatus(pydantic.BaseModel):
     """A model that knows a part of the status."""
 

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from fiferail import Context, Controller
+from fiferail.apiserver.aims import Verb
+from fiferail.apiserver.faults import Spoilt
 from fiferail.controllers.clock import settle
 
 from .conftest import API, World, crd
@@ -54,7 +56,7 @@ async def test_a_missing_right_is_told_and_tried_again(world: World, caplog: pyt
 
 @pytest.mark.parametrize("answer", [410, 429, 500, 503, "lost"], ids=str)
 @pytest.mark.parametrize("verb", ["list", "watch"])
-async def test_a_server_in_trouble_is_asked_again(world: World, verb: str, answer: int | str) -> None:
+async def test_a_server_in_trouble_is_asked_again(world: World, verb: Verb, answer: int | Spoilt) -> None:
     """Three bad answers in a row, then it works again: nothing that happened meanwhile is missed."""
     world.make("a", spec={"size": 1})
     world.faults.next(verb=verb, kind="Gadget", answer=answer, times=3)
@@ -145,7 +147,7 @@ async def test_an_answer_that_never_comes_is_given_up_and_asked_for_again(world:
 @pytest.mark.parametrize("answer", [409, 429, 500, 503, "lost"], ids=str)
 @pytest.mark.parametrize(("times", "told"), [(3, False), (40, True)], ids=["for a moment", "for long"])
 async def test_a_write_that_fails_is_tried_again(
-    world: World, answer: int | str, times: int, told: bool, caplog: pytest.LogCaptureFixture
+    world: World, answer: int | Spoilt, times: int, told: bool, caplog: pytest.LogCaptureFixture
 ) -> None:
     """A moment's trouble nobody hears of; a long one is logged, the reconcile comes back, and in the end it is written."""
     world.make("a", spec={"size": 4})

@@ -252,7 +252,7 @@ async def test_reading_the_status_through_the_object_counts_as_reading_it(world:
 
     async def reconcile(ctx: Context) -> None:
         ctx.object["status"].get("phase")
-        paths.extend(ctx.status._stage.reads)
+        paths.extend(ctx._stage.reads)
 
     world.make("a")
     await world.start(Controller(API, "Gadget", reconcile))
@@ -279,7 +279,7 @@ async def test_the_object_is_read_only(world: World) -> None:
     made = world.make("a", spec={"size": 1})
     world.client.patch(made, {"status": {"conditions": [{"type": "Ready", "status": "True"}]}}, subresource="status")
     manager = await world.start(Controller(API, "Gadget", reconcile))
-    assert errors == ["ctx.object is what was read; stage changes on ctx.status"] * 4
+    assert errors == ["the object is what was read, and read-only; stage changes on the status"] * 4
     assert next(iter(manager.caches.of(API, "Gadget")))["spec"] == {"size": 1}
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from fiferail import references
+from fiferail import Context, Controller, references
 from fiferail.controllers.clock import settle
 from fiferail.errors import FiferailError
 
@@ -80,6 +80,33 @@ async def test_a_blocked_deletion_is_told_when_it_is_written_and_once(configs: W
     await configs.clock.advance(1)
     [event] = configs.client.list("events.k8s.io/v1", "Event", "default")
     assert (event["note"], event.get("series")) == ("referenced by Gadget g", None)
+
+
+@pytest.mark.parametrize("how", ["session", "client"])
+async def test_a_deleted_workload_does_not_come_back_with_a_late_answer(configs: World, how: str) -> None:
+    """A write on a workload is answered after the watch has shown its deletion: the list stays without it."""
+    configs.make("c", "Config")
+    configs.make("g", spec={"config": "c"})
+    line = configs.line()
+    line.after = lambda request: 5.0 if request.method == "PATCH" and "/gadgets/" in request.path else 0.0
+
+    async def report(ctx: Context) -> None:
+        if how == "session":
+            ctx.status["phase"] = "Seen"
+        else:
+            await ctx.client.patch(ctx.object, {"metadata": {"labels": {"seen": "yes"}}})
+
+    manager = await configs.start(
+        references(OWNER, from_=[(API, "Gadget", "spec.config")]), Controller(API, "Gadget", report), line=line
+    )
+    configs.client.delete(configs.get("g"))
+    await settle()
+    assert configs.get("c", "Config")["status"]["referencingWorkloads"] == []
+    await configs.clock.advance(6)
+    assert manager.caches.list(API, "Gadget") == []
+    configs.client.patch(configs.get("c", "Config"), {"metadata": {"labels": {"look": "again"}}})
+    await configs.clock.advance(60)
+    assert configs.get("c", "Config")["status"]["referencingWorkloads"] == []
 
 
 async def _then(ctx: Any) -> None: ...

@@ -34,6 +34,23 @@ def test_the_testing_guide_runs(apiserver: Any, tmp_path: Path, monkeypatch: pyt
     names["test_ready_survives_a_conflict"](apiserver)
 
 
+def test_the_guides_held_request_loses_what_it_says(apiserver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The example of a hold in docs/testing loses the condition, and the page shows what is said about it."""
+    crds = tmp_path / "crds"
+    crds.mkdir()
+    (crds / "gadgets.yaml").write_text(GADGETS)
+    monkeypatch.chdir(tmp_path)
+    found = re.search(r"```python\n(import threading\n.*?)```.*?```text\n(.*?)```", (ROOT / "docs/testing.md").read_text(), re.S)
+    assert found is not None
+    names: dict[str, Any] = {}
+    exec(found.group(1), names)
+    with pytest.raises(AssertionError) as lost:
+        names["test_no_condition_is_lost"](apiserver)
+    for said in ("1 update lost\nLOST status.conditions[Probed] of gadgets default/g: reporter wrote ", "; operator, based on"):
+        assert said in str(lost.value)
+        assert said in found.group(2)
+
+
 def test_the_readmes_writer_runs(apiserver: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The example of the README is executed as it stands, around an object and a client that it takes for granted."""
     crds = tmp_path / "crds.yaml"

@@ -269,10 +269,19 @@ def test_unknown_fields_survive_a_write_on_a_lossy_base() -> None:
     world = World(FULL, FULL)
     with world.writer(lossy=True).session(LOSSY) as status:
         status["items"].append({"name": "c"})
-        status["items"][0]["name"] = "z"
+        status["items"] = status["items"].plain()[::-1]
     assert world.patch(1)[-1] == {
-        "op": "add", "path": "/status/items", "value": [{"name": "z", "hidden": 1}, {"name": "b", "hidden": 2}, {"name": "c"}],
+        "op": "add", "path": "/status/items", "value": [{"name": "c"}, {"name": "b", "hidden": 2}, {"name": "a", "hidden": 1}],
     }  # fmt: skip
+
+
+def test_an_edited_entry_of_a_lossy_list_without_keys_is_refused() -> None:
+    """It cannot be told from a new entry beside a removed one, so its unknown field would be lost: nothing is written."""
+    world = World(FULL)
+    refused = pytest.raises(FiferailError, match=r"status\.items\[0\]\.hidden is not known to the model")
+    with refused, world.writer(lossy=True).session(LOSSY) as status:
+        status["items"][0]["name"] = "z"
+    assert world.verbs == "GET"
 
 
 def test_what_a_lossy_base_was_read_of_is_no_conflict_while_the_version_stands() -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import fiferail
-from fiferail.testing.pooled import RealBackend
-from fiferail.testing.server import ApiServer, EmbeddedBackend
+from fiferail.testing import ApiServer
+from fiferail.testing.plugin import started
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,13 +43,9 @@ GADGET = {"apiVersion": VERSION, "kind": "Gadget", "metadata": {"name": "g"}, "s
 
 
 @pytest.fixture(params=["embedded", "real"])
-def apiserver(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[ApiServer]:
+def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     """The plugin's fixture on each server in turn."""
-    backend: Any = (
-        EmbeddedBackend() if request.param == "embedded" else RealBackend(request.getfixturevalue("_fiferail_real_world"), tmp_path)
-    )
-    yield ApiServer(backend)
-    backend.close()
+    yield from started(request, request.param)
 
 
 def test_applies_kinds_and_objects(apiserver: ApiServer, tmp_path: Path) -> None:
@@ -110,12 +106,15 @@ def test_lost_answer_is_committed(apiserver: ApiServer) -> None:
 
 
 def test_requests_are_counted(apiserver: ApiServer) -> None:
-    """requests tells what was asked, by whom, and how it was answered."""
+    """requests lists what was asked, by whom, how it was answered, and whether the fixture itself asked."""
     apiserver.apply(CRD, GADGET)
     apiserver.get(VERSION, "Gadget", "g")
     last = apiserver.requests[-1]
     path = "/apis/fixture.fiferail.dev/v1/namespaces/default/gadgets/g"
-    assert (last.method, last.path, last.verb, last.code, last.agent) == ("GET", path, "get", 200, "test")
+    assert (last.method, last.path, last.verb, last.code, last.agent, last.harness) == ("GET", path, "get", 200, "test", True)
+    apiserver.client_as("operator").list(VERSION, "Gadget", namespace="default")
+    last = apiserver.requests[-1]
+    assert (last.method, last.path, last.verb, last.code, last.agent, last.harness) == ("GET", path[:-2], "list", 200, "operator", False)
 
 
 def test_wait_for_a_change(apiserver: ApiServer) -> None:

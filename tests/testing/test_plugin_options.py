@@ -15,9 +15,9 @@ def test_it(apiserver):
     assert apiserver.get("v1", "ConfigMap", "c")["data"] == {"a": "1"}
     apiserver.assert_nothing_lost()
 
-def test_lost(apiserver):
-    apiserver.apply({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "c"}, "data": {"a": "1"}})
+def test_stale(apiserver):
     apiserver.faults.next(verb="list", answer="stale")
+    assert apiserver.client.list("v1", "ConfigMap", namespace="default") == []
 """
 
 

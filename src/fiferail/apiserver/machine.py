@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, TypeAlias
 from ..errors import Unsupported
 from ..wire import Answer
 from . import collector, crds, routes, statuses
+from .aims import serving
 from .call import Call, as_yaml, negotiate
-from .faults import Delayed, Faults, Lost
+from .faults import Delayed, Faults, Lost, around
 from .ids import Counted, Ids
 from .kinds import Kind, User, Version
 from .statuses import PlainRefusal, Refusal
@@ -76,7 +77,7 @@ class Machine:
         self.paths: dict[str, Handler] = {}
         #: How `as=Table` is drawn; set by whoever brings tables.
         self.tables: TableRenderer | None = None
-        self.faults = Faults()
+        self.faults = Faults(serving(self.kinds))
         self.recorder = recorder
         #: Whether the garbage collector and the namespace lifecycle run (a bare API server has neither).
         self.controllers = controllers
@@ -90,18 +91,19 @@ class Machine:
 
     def handle(self, request: Request, user: User = ADMIN) -> Answer | Stream | Delayed | Lost:
         """The answer to one request. Whatever is wrong with it is told in the answer, never raised."""
-        fault = self.faults.first(self, request) if self.faults else None
+        fault = self.faults.strike(request) if self.faults else None
         if fault is None:
             return self._answer(request, user)
-        return fault.around(lambda: self._answer(request, user))
+        return around(fault, request, self, lambda changed: self._answer(changed, user))
 
     def fork(self) -> Machine:
         """A second world in the same state. Open streams stay with this one."""
         twin = Machine(clock=self.clock, ids=self.ids.fork(), controllers=self.controllers, recorder=self.recorder, store=self.store.fork())
-        twin.kinds = dict(self.kinds)
+        twin.kinds.update(self.kinds)
         twin.paths = self.paths
         twin.tables = self.tables
-        twin.faults = self.faults.fork()
+        if self.faults.given or self.faults.struck:
+            twin.faults = self.faults.fork(twin.faults.kinds)
         return twin
 
     def internal(self, request: Request) -> Answer | Stream:

@@ -11,6 +11,7 @@ import msgspec
 
 from ..errors import AlreadyExists, ApiError, Cause, FiferailError, Forbidden, Invalid, NotFound
 from ..wire import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Answer, Request
+from .given import plain_part
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -209,7 +210,7 @@ def _query(**given: str | None) -> tuple[tuple[str, str], ...]:
 
 
 def _encoded(body: Any) -> bytes:
-    return msgspec.json.encode(body)
+    return msgspec.json.encode(body, enc_hook=plain_part)
 
 
 def _short(obj: Any) -> str:

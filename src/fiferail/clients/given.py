@@ -2,11 +2,14 @@
 
 Dicts, kopf bodies and kr8s objects are what the server sent. Generated models and typed resources have been through a model:
 times may be rendered otherwise and unknown fields are gone. Those are marked lossy, and the writer reads the live object first.
+
+An object that stands for one it was read from (a Controller's `ctx.object`) says so with a method `__fiferail_object__`, which
+returns the object as it was read: looking through the mapping instead would count as reading all of it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -17,6 +20,9 @@ def plain_object(obj: Any) -> tuple[Json, bool]:
     """The tree, and whether it may lack what the server has."""
     if obj is None or (type(obj) is dict and type(obj.get("status", {})) is dict):
         return obj, False
+    as_read = getattr(type(obj), "__fiferail_object__", None)
+    if as_read is not None:
+        return as_read(obj), False
     if isinstance(obj, Mapping):  # kopf's Body and friends are views of what the server sent, others are dicts of a class of their own
         return _thawed(obj), False
     module = type(obj).__module__
@@ -37,10 +43,17 @@ def plain_object(obj: Any) -> tuple[Json, bool]:
     return obj, False
 
 
+def plain_part(value: Any) -> Json:
+    """A view inside a request's body as plain data; what is neither a mapping nor a list is refused."""
+    if isinstance(value, (Mapping, Sequence)):
+        return plain_object(value)[0] if isinstance(value, Mapping) else _thawed(value)
+    raise TypeError(f"expected a JSON value, got {type(value).__name__}")
+
+
 def _thawed(value: Any) -> Json:
     if isinstance(value, Mapping):
         return {str(name): _thawed(member) for name, member in value.items()}
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return [_thawed(member) for member in value]
     return value
 

@@ -68,7 +68,12 @@ class Component:
     # -- one reconcile
 
     async def reconcile(self, ctx: Place) -> float | None:
-        """Converge and stage. Gives the seconds after which the grace period is over, for the reconcile to return."""
+        """Converge and stage. Gives the seconds after which the grace period is over, for the reconcile to return.
+
+        What the component reads and stages is a scope of its own: when something it read has changed, the other components' conditions
+        are written all the same.
+        """
+        ctx = ctx.scope(self.name)
         data.clear(cell for resource in self.resources for cell in resource.yields)
         if is_collected(ctx.snapshot):
             return None

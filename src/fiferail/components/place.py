@@ -44,6 +44,9 @@ class Place(Protocol):
     def controller(self) -> str:
         """The controller's name, for metrics."""
 
+    def scope(self, name: str) -> Place:
+        """The same reconcile, of which a part reads and stages its own."""
+
     def after_flush(self, action: Callable[[], object]) -> None:
         """Do this once the staged status is written."""
 

@@ -3,11 +3,17 @@
 Without that overlay a reconcile that follows its own write would see the object before it, and decide on what it has itself
 changed: so what was created, changed or deleted through `ctx` is seen at once, in `get`, in lists and in indexes. Objects are
 shared, never copied, never changed. Resource versions are compared as numbers.
+
+Answers and events arrive in any order, so nothing old may come back. An answer that is no newer than what the watch has passed is
+no news: the watch has shown that version, or the deletion after it. An object that was deleted stays deleted: its uid is kept for a
+while (a tombstone), and another object of the same name has another uid.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import math
+from collections import OrderedDict
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Hashable, Iterable, Iterator
@@ -16,6 +22,8 @@ if TYPE_CHECKING:
 
 #: (namespace, name); the namespace is empty for cluster-scoped kinds.
 ObjectKey = tuple[str, str]
+#: How many deleted objects of a kind are remembered. Answers that are still on their way belong to the latest of them.
+TOMBSTONES = 4096
 
 
 class Cache:
@@ -28,6 +36,12 @@ class Cache:
         self._own: dict[ObjectKey, tuple[int, Json | None]] = {}
         #: What the watch still shows of objects that we deleted.
         self._dead: dict[ObjectKey, Json] = {}
+        #: The uids of deleted objects, the latest last, and the version of the deletion (infinite until the watch has shown it).
+        self._deleted: OrderedDict[str, float] = OrderedDict()
+        #: By key: the newest version that we knew when we deleted the object. What the watch shows up to there is older than that.
+        self._hidden: OrderedDict[ObjectKey, int] = OrderedDict()
+        #: By namespace (None: all of them): the version up to which the watch has shown everything.
+        self._reached: dict[str | None, int] = {}
         self._indexers: dict[str, Callable[[Json], Iterable[Hashable]]] = {}
         self._indexes: dict[str, dict[Hashable, dict[ObjectKey, None]]] = {}
         self.synced = False
@@ -70,28 +84,37 @@ class Cache:
             return self._own[key][1]
         return self._dead[key] if key in self._dead else self._shown.get(key)
 
+    def reached(self, version: int, namespace: str | None = None) -> None:
+        """Note that the watch of the namespace (None: of all) has shown everything up to this version."""
+        self._reached[namespace] = version
+
     def saw(self, obj: Json) -> Json | None:
-        """The watch, or a list, has shown this version. Gives what it had shown before; one older than an own write stays below it."""
+        """Take a version that the watch, or a list, has shown; one older than an own write stays below it.
+
+        Returns what the watch had shown before.
+        """
         key = key_of(obj)
         before = self.witnessed(key)
-        if before is not None and uid(before) == uid(obj) and version(obj) < version(before):
+        if before is not None and version(obj) < version(before):
             return before
         if key in self._own and version(obj) < self._own[key][0]:
             self._own[key] = (self._own[key][0], obj)
-        elif key in self._dead and uid(self._dead[key]) == uid(obj):
-            self._dead[key] = obj
+        elif self._is_deleted(obj) or version(obj) <= self._hidden.get(key, -1):
+            if self._deleted.get(uid(obj), math.inf) == math.inf and key not in self._shown:
+                self._dead[key] = obj  # our deletion is ahead of the watch
         else:
-            self._own.pop(key, None)
-            self._dead.pop(key, None)
-            self._show(key, obj)
+            self._take(key, obj)
         return before
 
     def saw_gone(self, obj: Json) -> Json | None:
-        """The watch has shown that the object is deleted. Gives what it had shown before."""
+        """Take a deletion that the watch has shown. Returns what it had shown before."""
         key = key_of(obj)
         before = self.witnessed(key)
+        self._bury(uid(obj), version(obj))
         if key in self._dead and uid(self._dead[key]) == uid(obj):
             del self._dead[key]
+        if version(obj) >= self._hidden.get(key, -1):
+            self._hidden.pop(key, None)
         shown = self._shown.get(key)
         if shown is not None and uid(shown) == uid(obj):
             self._forget(key)
@@ -100,50 +123,93 @@ class Cache:
         return before
 
     def replace_all(self, objects: Iterable[Json], namespace: str | None = None, at: int = -1) -> list[Json]:
-        """A fresh list of that version: what is not in it is gone, but for own writes that are newer. Gives what is gone.
+        """Take a fresh list of that version: what is not in it is gone, except own writes that are newer. Returns what is gone.
 
-        With a namespace only its objects are judged: other lists speak of the others.
+        With a namespace only its objects are judged: other lists speak of the others. A list that is older than what the watch has
+        shown comes from a server that was restored from a backup: then only the list counts.
         """
         fresh = {key_of(obj): obj for obj in objects}
-        known = [*self._shown, *self._dead]
-        missing = [key for key in known if key not in fresh and (namespace is None or key[0] in (namespace, ""))]
+        restored = 0 <= at < self._reached.get(namespace, -1)
+        if restored:
+            self._deleted.clear()
+        for key in [key for key, known in self._hidden.items() if _in(namespace, key) and (restored or at < 0 or known <= at)]:
+            del self._hidden[key]
+        known = dict.fromkeys([*self._shown, *self._dead])
+        missing = [key for key in known if key not in fresh and _in(namespace, key)]
         gone = [before for key in missing if (before := self.witnessed(key)) is not None]
+        for before in gone:
+            self._bury(uid(before), max(at, version(before)))
         for key in missing:
             self._dead.pop(key, None)
-            if key in self._own and self._own[key][0] > at:
+            if key in self._own and self._own[key][0] > at and not restored:
                 self._own[key] = (self._own[key][0], None)
             elif key in self._shown:
+                self._bury(uid(self._shown[key]), max(at, version(self._shown[key])))
                 self._forget(key)
-        for obj in fresh.values():
-            self.saw(obj)
+        for key, obj in fresh.items():
+            if restored:
+                self._take(key, obj)
+            else:
+                self.saw(obj)
+        self.reached(at, namespace)
         self.synced = True
         return gone
 
     # -- what we did ourselves
 
     def wrote(self, obj: Json) -> None:
-        """An own write, or a read past the cache, gave this version: it stands until the watch shows it, or something newer."""
+        """Take the answer to an own write, or a read past the cache: it stands until the watch shows it, or something newer.
+
+        Ignored when the watch has passed that version, and when the object is known to be deleted.
+        """
         key = key_of(obj)
         shown = self._shown.get(key)
-        deleted = key in self._dead and uid(self._dead[key]) == uid(obj)
-        if deleted or version(obj) < 0 or (shown is not None and version(shown) >= version(obj)):
+        known = max(self._passed(key), self._hidden.get(key, -1), version(shown) if shown is not None else -1)
+        if version(obj) <= known or self._is_deleted(obj):
             return
         self._own[key] = (version(obj), self.witnessed(key))
         self._dead.pop(key, None)
         self._show(key, obj)
 
     def removed(self, obj: Json) -> None:
-        """An own deletion was answered: nobody sees it any more, whatever the watch still shows of it."""
+        """Take the answer to an own deletion: nobody sees the object any more, whatever the watch still shows of it."""
         key = key_of(obj)
+        if uid(obj) not in self._deleted:
+            self._bury(uid(obj), math.inf)
         shown = self._shown.get(key)
         if shown is None or uid(shown) != uid(obj):
             return
         witnessed = self.witnessed(key)
         self._forget(key)
+        _remember(self._hidden, key, version(shown))
         if witnessed is not None:
             self._dead[key] = witnessed
 
     # -- the parts
+
+    def _passed(self, key: ObjectKey) -> int:
+        """The version up to which the watch has shown everything where the object is; -1 before the first list."""
+        if not key[0]:
+            return max(self._reached.values(), default=-1)
+        return max(self._reached.get(None, -1), self._reached.get(key[0], -1))
+
+    def _bury(self, deleted: str, at: float) -> None:
+        """Remember a deleted object."""
+        if deleted:
+            _remember(self._deleted, deleted, at)
+
+    def _is_deleted(self, obj: Json) -> bool:
+        return uid(obj) in self._deleted and version(obj) <= self._deleted[uid(obj)]
+
+    def _take(self, key: ObjectKey, obj: Json) -> None:
+        """Show what the watch has shown; another object of that name is deleted then."""
+        before = self._shown.get(key)
+        if before is not None and uid(before) != uid(obj):
+            self._bury(uid(before), version(obj))
+        self._own.pop(key, None)
+        self._dead.pop(key, None)
+        self._hidden.pop(key, None)
+        self._show(key, obj)
 
     def _show(self, key: ObjectKey, obj: Json) -> None:
         before = self._shown.get(key)
@@ -170,6 +236,19 @@ class Cache:
                 found.pop(key, None)
                 if not found:
                     del self._indexes[name][value]
+
+
+def _remember(places: OrderedDict[Any, Any], key: Any, value: Any) -> None:
+    """Put it last; the oldest is forgotten where there are too many."""
+    places[key] = value
+    places.move_to_end(key)
+    while len(places) > TOMBSTONES:
+        places.popitem(last=False)
+
+
+def _in(namespace: str | None, key: ObjectKey) -> bool:
+    """Whether a list of the namespace (None: of all) would show the object."""
+    return namespace is None or key[0] in (namespace, "")
 
 
 def key_of(obj: Json) -> ObjectKey:

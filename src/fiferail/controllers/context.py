@@ -5,15 +5,19 @@ Reading the status through `ctx.object` counts as reading it through `ctx.status
 
 from __future__ import annotations
 
+import copy
 import logging
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from ..clients.client import AsyncClient
+from ..clients.given import plain_object
 from ..objects.paths import find
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, thaw
-from ..status.view import ListView, MapView
+from ..status.scopes import Scope
+from ..status.view import SeenMap
+from ..status.writer import AsyncStatusWriter
 
 if TYPE_CHECKING:
     import builtins
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
 
     from ..objects.tree import Json
     from ..status.stage import Stage
-    from ..status.writer import AsyncSessionStatus, AsyncStatusWriter
+    from ..status.writer import AsyncSessionStatus
     from .cache import Cache
     from .clock import Clock
     from .departures import Departures
@@ -30,49 +34,20 @@ if TYPE_CHECKING:
 log = logging.getLogger("fiferail.controllers")
 
 
-def _refused(*_: Any, **__: Any) -> NoReturn:
-    raise TypeError("ctx.object is what was read; stage changes on ctx.status")
-
-
-def _seen(found: Any) -> Any:
-    if isinstance(found, MapView):
-        return SeenStatus(found._stage, found._path)
-    return SeenList(found._stage, found._path) if isinstance(found, ListView) else found
-
-
-class SeenStatus(MapView):
-    """The status as part of the object: it can be read, and that counts; it is changed through `ctx.status`."""
-
-    __slots__ = ()
-
-    def __getitem__(self, name: str) -> Any:
-        return _seen(super().__getitem__(name))
-
-    __setitem__ = __delitem__ = pop = clear = _refused
-
-
-class SeenList(ListView):
-    """A list of it."""
-
-    __slots__ = ()
-
-    def __getitem__(self, index: Any) -> Any:
-        return _seen(super().__getitem__(index))
-
-    __setitem__ = __delitem__ = insert = sort = _put = _refused
-
-
 class SeenObject(Mapping[str, Any]):
-    """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet."""
+    """The object as it was read. What is taken from it is the caller's own copy; its status is a view, there or not yet.
 
-    def __init__(self, obj: Json, stage: Stage) -> None:
+    Every verb of `ctx.writer`, `ctx.client` and of any other writer or client takes it for the object as it was read.
+    """
+
+    def __init__(self, obj: Json, stage: Stage | Scope) -> None:
         self._obj = obj
         self._stage = stage
         self._taken: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
         if name == "status":
-            return SeenStatus(self._stage, ("status",))
+            return SeenMap(self._stage, ("status",))
         if name not in self._taken:
             self._taken[name] = thaw(self._obj[name])
         return self._taken[name]
@@ -86,6 +61,14 @@ class SeenObject(Mapping[str, Any]):
     def __repr__(self) -> str:
         metadata = self._obj["metadata"]
         return f"<{self._obj.get('kind')} {metadata.get('namespace', '')}/{metadata['name']}>"
+
+    def __fiferail_object__(self) -> Json:
+        """Return the object as it was read, for writers and clients: naming the object is no look at its status."""
+        return self._obj
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> dict[str, Any]:
+        """Return plain data; that reads the status."""
+        return {name: self[name].plain() if name == "status" else thaw(member) for name, member in self._obj.items()}
 
 
 class Caches:
@@ -172,8 +155,15 @@ class KnownClient(AsyncClient):
     ) -> Json:
         """Delete, with preconditions where given."""
         answer = await super().delete(obj, uid, resource_version, propagation)
-        self._caches.removed(obj, answer)
+        self._caches.removed(plain_object(obj)[0], answer)
         return answer
+
+
+class ContextWriter(AsyncStatusWriter):
+    """The writer of a controller: takes `ctx.object` and clients' own objects as well as dicts."""
+
+    def _plain(self, obj: Any) -> tuple[Json, bool]:
+        return plain_object(obj)
 
 
 class Context:
@@ -202,7 +192,7 @@ class Context:
         #: Reads the server itself; its writes are seen in `cache` at once.
         self.client = client
         self.cache = cache
-        #: For finalizers and other objects: `await ctx.writer.add_finalizer(ctx.snapshot, ...)`.
+        #: For finalizers and other objects: `await ctx.writer.add_finalizer(ctx.object, ...)`.
         self.writer = writer
         self.clock = clock
         #: None when the manager records no events; `ctx.event` works either way.
@@ -212,6 +202,18 @@ class Context:
         self._departures = departures
         self._afterwards: list[Callable[[], object]] = []
         self._at_last: dict[Hashable, Callable[[], Awaitable[object]]] = {}
+
+    def scope(self, name: str) -> Context:
+        """This reconcile as one part of it: what is read and staged through the returned context stands or falls on its own.
+
+        When something that the part read has changed, only what it staged is withheld and the object is reconciled again; the rest is
+        written. Components have a scope of their own. What is read through the reconcile's own context concerns every part.
+        """
+        part = copy.copy(self)
+        stage = Scope(self._stage, name)
+        part.object = SeenObject(self.snapshot, stage)
+        part.status = self.status.in_scope(stage)
+        return part
 
     def after_flush(self, action: Callable[[], object]) -> None:
         """Do this when the reconcile has returned and its status is written; not at all when either failed. For metrics."""

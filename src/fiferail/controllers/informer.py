@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import ApiError, Forbidden, NotFound
 from ..wire import StreamRefused
-from .cache import key_of
+from .cache import key_of, version
 from .queue import Backoff
 
 if TYPE_CHECKING:
@@ -106,17 +106,17 @@ class Informer:
         return self._fruitful or self._clock.now() - began >= EARLY
 
     async def _list(self) -> None:
-        objects, version = await self._client.snapshot(self.api_version, self.kind, self.namespace, each=self._kept)
+        objects, listed = await self._client.snapshot(self.api_version, self.kind, self.namespace, each=self._kept)
         known = {key: self.cache.witnessed(key) for key in map(key_of, objects)}
         first = not self.synced.is_set()
-        gone = self.cache.replace_all(objects, self.namespace, int(version) if version.isdigit() else -1)
+        gone = self.cache.replace_all(objects, self.namespace, int(listed) if listed.isdigit() else -1)
         for obj in gone:
             self._tell(GONE, obj, obj)
         for obj in objects:
             before = known[key_of(obj)]
             if before is None or before["metadata"].get("resourceVersion") != obj["metadata"].get("resourceVersion"):
                 self._tell(INITIAL if first else CHANGED, before, obj)
-        self._version = version
+        self._version = listed
         self.synced.set()
         self._settled()
 
@@ -138,6 +138,7 @@ class Informer:
         elif what != "BOOKMARK":
             self._tell(CHANGED, self.cache.saw(self._kept(obj)), obj)
         self._version = obj["metadata"]["resourceVersion"]
+        self.cache.reached(version(obj), self.namespace)
 
     def _tell(self, what: str, before: Json | None, obj: Json) -> None:
         for listener in self._listeners:

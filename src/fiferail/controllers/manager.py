@@ -21,12 +21,11 @@ from ..status.claims import Claims
 from ..status.hooks import Hook
 from ..status.outcome import Kind
 from ..status.strategies import APPLY
-from ..status.writer import AsyncStatusWriter
 from . import rbac
 from .asking import AskedOnce
 from .cache import Cache
 from .clock import Clock, RealClock, stamp
-from .context import Caches, KnownClient
+from .context import Caches, ContextWriter, KnownClient
 from .events import EventRecorder
 from .health import HealthServer
 from .hooks import ControllerHook, ControllerHooks
@@ -200,7 +199,7 @@ class Manager:
 
     def _wired(self, controller: Controller, client: AsyncClient) -> Running:
         own = self._informers_of(controller.api_version, controller.kind, client)
-        writer = AsyncStatusWriter(
+        writer = ContextWriter(
             client.transport,
             field_manager=controller.field_manager,
             strategy=controller.strategy,

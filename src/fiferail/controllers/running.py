@@ -12,6 +12,7 @@ import logging
 from typing import TYPE_CHECKING, Any
 
 from ..errors import Conflict, FiferailError
+from ..status import flow
 from ..status.outcome import Kind
 from .cache import key_of, version
 from .context import Context
@@ -181,7 +182,9 @@ class Running:
         self._hook.reconciled(self.controller.name, result, self._clock.now() - began)
 
     async def _judged(self, key: ObjectKey, obj: Json) -> str:
+        flow.begin()  # what this worker wrote in another reconcile, this one does not know
         session = self._writer.session(obj)
+        session.opened.once = False  # refused, it is reconciled again
         self._echoes.begin(key)
         try:
             after = await self._reconcile(session, obj)

@@ -8,6 +8,7 @@
     answers, decide, conversation, duplicates, rerun, once     the protocol, without I/O
     patience, sharing          how long to go on; flushes that meet go together
     effects                    the two drivers
-    claims, memory, managers, targets, models, lossy, hooks, said
+    declared, models, lossy    the status as the caller's own model; an object that came through one
+    claims, memory, managers, targets, hooks, said
     core, writer               the verbs
 """

@@ -33,11 +33,12 @@ class Step(NamedTuple):
 
 
 class Own(NamedTuple):
-    """One acknowledged write: its steps, the versions before and after, and whether it tested the version before."""
+    """One acknowledged write: its steps, the versions before and after, whether it tested what it found, and the version too."""
 
     steps: tuple[Step, ...]
     before: int
     after: int
+    tested: bool
     locked: bool
 
 
@@ -55,6 +56,11 @@ def note(writer: object, uid: str, own: Own) -> None:
     _flow.set({**rest, (writer, uid): (*before.get((writer, uid), ()), own)[-WRITES:]})
 
 
+def begin() -> None:
+    """Start a flow of control that knows nothing yet: a reconcile, in a worker that has done others."""
+    _flow.set({})
+
+
 def current() -> Known:
     """What this flow of control knows by now: a decision that is staged now stands on no more."""
     return _flow.get()
@@ -62,7 +68,8 @@ def current() -> Known:
 
 def known(flow: Known, writer: object, uid: str, since: int) -> tuple[Own, ...]:
     """The own writes of an object that a flow of control knew of, after a version."""
-    return tuple(own for own in flow.get((writer, uid), ()) if own.after > since)
+    writes = flow.get((writer, uid))
+    return tuple([own for own in writes if own.after > since]) if writes else ()
 
 
 def advanced(tree: Json, writes: Iterable[Own]) -> Json:

@@ -63,6 +63,11 @@ class Memory:
         known = self._answers.get(obj["metadata"]["uid"])
         return msgspec.json.decode(known[1]) if known is not None and known[0] > version(obj) else obj
 
+    def has_newer(self, obj: Json) -> bool:
+        """Whether this writer's own last answer for the object is newer."""
+        known = self._answers.get(obj["metadata"]["uid"])
+        return known is not None and known[0] > version(obj)
+
     def exact(self, obj: Json) -> Json | None:
         """The very version that the object is a reading of, as the server sent it; None where that is not what is remembered."""
         known = self._answers.get(obj["metadata"]["uid"])
@@ -117,7 +122,9 @@ class Memory:
 
     # -- what the server stores otherwise than sent
 
-    def learn(self, uid: str, intents: Sequence[Intent], target: Json, stored: Json, now: float) -> list[tuple[Path, bool]]:
+    def learn(
+        self, uid: str, intents: Sequence[Intent], target: Json, stored: Json, now: float, *, removals: bool = True
+    ) -> list[tuple[Path, bool]]:  # fmt: skip
         """Compare what was sent with what was stored; gives the paths that differ, and whether they were dropped altogether."""
         found: list[tuple[Path, bool]] = []
         for intent in intents:
@@ -126,7 +133,10 @@ class Memory:
                 found += _altered(intent.path, sent, there)
         if found:
             known = self._altered.setdefault(uid, {})
-            known.update({path: Learned(find(target, path), find(stored, path), now + ASK_AGAIN) for path, _ in found})
+            for path, _ in found:
+                sent = find(target, path)
+                if removals or sent is not ABSENT:
+                    known[path] = Learned(sent, find(stored, path), now + ASK_AGAIN)
         return found
 
     def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json, now: float) -> Sequence[Intent]:
@@ -183,6 +193,7 @@ class Versioned(msgspec.Struct):
     """Of the metadata, the version."""
 
     version: str = msgspec.field(name="resourceVersion", default="")
+    uid: str = ""
 
 
 class Glance(msgspec.Struct):

@@ -111,9 +111,11 @@ def identities(value: Json, names: tuple[str, ...]) -> list[Any] | None:
         distinct = set(found)  # a key that is a container is not hashable, and no key
     except (KeyError, TypeError, IndexError):
         return None
-    if len(distinct) != len(found) or None in distinct or any(_has_bool(identity) for identity in found):
-        return None  # true and false are no keys; and to Python 1 is the same as true
-    return found
+    if len(distinct) != len(found) or None in distinct:
+        return None
+    # True and false are no keys; but to Python 1 and 0 look the same.
+    suspicious = only is None or True in distinct or False in distinct
+    return None if suspicious and any(_has_bool(identity) for identity in found) else found
 
 
 def _has_bool(identity: Any) -> bool:

@@ -5,7 +5,7 @@ or turned into plain data. Fetching a map or a list reads that it is there. A li
 lists are reached by key (`entry`, `conditions`). `repr` and `peek` never count.
 
     MapView, ListView         a map and a list that can be edited
-    SeenMap, SeenList         the same, read-only: `status.object`, what `build` gets, `ctx.object`
+    SeenMap, SeenList, SeenObject    the same, read-only: `status.object`, what `build` gets, the status in `ctx.object`
     Conditions, Status        the conditions by type, and the root of it all
 """
 
@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, MutableMapping, MutableSequence
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
 from ..objects import conditions
 from ..objects.paths import Key, Path, Value, render
@@ -24,10 +24,12 @@ from .reads import Look
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from . import models
     from .scopes import Scope
     from .stage import Stage
 
-    Staging = Stage | Scope
+    #: What a view edits.
+    Staging: TypeAlias = "Stage | Scope"
 
 Model = TypeVar("Model")
 #: Trees deeper than this are refused: no status needs it, and everything that walks one recurses.
@@ -169,30 +171,46 @@ class ListView(MutableSequence[Any]):
         def edit(entries: list[Any]) -> None:
             entries[index] = entry
 
+        self._read()
         self._edit(edit)
 
     def __delitem__(self, index: Any) -> None:
+        self._read()
         self._edit(lambda entries: entries.__delitem__(index))
 
     def insert(self, index: int, value: Any) -> None:
         """Insert an entry."""
         entry = plain(value, self._path)
+        self._read()
         self._edit(lambda entries: entries.insert(index, entry))
 
     def append(self, value: Any) -> None:
         """Add an entry at the end."""
         entry = plain(value, self._path)
+        self._read_where_one_value()
         self._edit(lambda entries: entries.append(entry))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Add entries at the end."""
         more = plain(list(values), self._path)
+        self._read_where_one_value()
         self._edit(lambda entries: entries.extend(more))
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
         """Sort in place; reads the list."""
         self._read()
         self._edit(lambda entries: entries.sort(key=key, reverse=reverse))
+
+    def reverse(self) -> None:
+        """Reverse in place; reads the list."""
+        self._read()
+        self._edit(lambda entries: entries.reverse())
+
+    def pop(self, index: int = -1) -> Any:
+        """Remove an entry and give its plain value; reads the list."""
+        found = thaw(self._read()[index])
+        self._edit(lambda entries: entries.pop(index))
+        return found
 
     def copy(self) -> list[Any]:
         """A list of its own; counts as a read."""
@@ -227,6 +245,12 @@ class ListView(MutableSequence[Any]):
         """A list of its own; counts as a read."""
         copied: list[Any] = thaw(self._read())
         return copied
+
+    def _read_where_one_value(self) -> None:
+        """A longer list is made of the one that is there: it is looked at, unless its entries are written one by one."""
+        shapes = self._stage.shapes
+        if shapes.names(self._path) is None and not shapes.is_set(self._path, []):
+            self._read()
 
     def _edit(self, edit: Callable[[list[Any]], object]) -> None:
         """Change a copy of the list, with nobody staging in between."""
@@ -266,6 +290,16 @@ class SeenMap(MapView):
         return _seen(super().__getitem__(name))
 
     __setitem__ = __delitem__ = pop = popitem = clear = setdefault = update = _refused
+
+
+class SeenObject(SeenMap):
+    """The whole object. Writers and clients take it for the object: naming it is no look at it."""
+
+    __slots__ = ()
+
+    def __fiferail_object__(self) -> Json:
+        """The object as it is known."""
+        return self._tree()
 
 
 class SeenList(ListView):
@@ -343,11 +377,12 @@ class Conditions:
 class Status(MapView):
     """The status of one object, staged. The root of the views."""
 
-    __slots__ = ("_conditions",)
+    __slots__ = ("_conditions", "_loaded")
 
     def __init__(self, stage: Staging, path: Path) -> None:
         super().__init__(stage, path)
         self._conditions = Conditions(stage, (*path, "conditions"))
+        self._loaded: models.Loaded = {}
 
     @property
     def conditions(self) -> Conditions:
@@ -355,10 +390,10 @@ class Status(MapView):
         return self._conditions
 
     @property
-    def object(self) -> SeenMap:
+    def object(self) -> SeenObject:
         """The whole object, read-only. What is read of it, the spec too, is guarded: when it has changed, the write is a Conflict,
         and a function given to `mutate` runs again and sees the live object here."""
-        return SeenMap(self._stage, ())
+        return SeenObject(self._stage, ())
 
     def entry(self, place: str, **key: Any) -> MapView:
         """The entry of a keyed list, there or not: `status.entry("workloads", kind="Job", name="a")["ready"] = True`."""
@@ -384,22 +419,24 @@ class Status(MapView):
         return None if found is ABSENT else thaw(found)
 
     def load(self, model: type[Model]) -> Model:
-        """The status as a dataclass, msgspec or pydantic model; only the members the model declares count as read."""
+        """Build a dataclass, msgspec Struct or pydantic model of the status.
+
+        Only the members that the model declares count as read, at every level; aliases are honoured. What does not fit is
+        raised by the model's own validation.
+        """
         from . import models
 
-        names = {alias: _read(self._stage, (*self._path, alias)) for alias in models.names(model)}
-        return models.load(model, {name: thaw(value) for name, value in names.items() if value is not ABSENT})
+        return models.load(self._stage, self._path, model, self._loaded)
 
     def store(self, instance: Any) -> None:
-        """Stage the members that the model declares; a member that is None, or left out, is removed."""
+        """Stage what the instance changes of the members that its model declares, at every level.
+
+        A member that is None, or left out, is removed; members that the model does not declare stay. Entries of a list are paired
+        by its key; a changed list without one whose entries have members that the model does not declare is refused.
+        """
         from . import models
 
-        for name, value in models.dump(instance).items():
-            path = (*self._path, name)
-            if value is None or value is ABSENT:
-                self._stage.drop(path)
-            else:
-                self._stage.put(path, plain(value, path))
+        models.store(self._stage, self._path, instance, self._loaded)
 
 
 def _read(stage: Staging, path: Path) -> Json:

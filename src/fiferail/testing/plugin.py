@@ -11,9 +11,13 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator, Iterator
 
     from fiferail.testing.server import ApiServer
+
+#: The server of a test, and whether the body of the test passed.
+_SERVER: pytest.StashKey[ApiServer] = pytest.StashKey()
+_PASSED: pytest.StashKey[bool] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -40,19 +44,45 @@ def _fiferail_real_world(request: pytest.FixtureRequest) -> Iterator[Any]:
     world.close()
 
 
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Remembers whether the test passed; adds the faults that never struck to the report of one that failed."""
+    report = yield
+    server = item.stash.get(_SERVER, None)
+    if call.when == "call" and server is not None:
+        item.stash[_PASSED] = report.passed
+        idle = server.idle_faults() if report.failed else ""
+        if idle:
+            report.sections.append(("fiferail", idle))
+    return report
+
+
 @pytest.fixture
 def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     """A Kubernetes API server of this test's own: embedded, or with `--fiferail-server=real` a real one, cleaned up afterwards."""
+    yield from started(request, request.config.getoption("--fiferail-server"))
+
+
+def started(request: pytest.FixtureRequest, server: str) -> Iterator[ApiServer]:
+    """The body of the fixture `apiserver`, on the embedded or the real server: for a fixture that runs tests on both.
+
+    A fault that never struck fails a test that passed otherwise. pytest shows the message without a traceback.
+    """
     from fiferail.testing.server import ApiServer, Backend, EmbeddedBackend
 
     backend: Backend
-    if request.config.getoption("--fiferail-server") == "real":
+    if server == "real":
         from fiferail.testing.pooled import RealBackend
 
         backend = RealBackend(request.getfixturevalue("_fiferail_real_world"), request.getfixturevalue("tmp_path"))
     else:
         backend = EmbeddedBackend()
+    api = ApiServer(backend)
+    request.node.stash[_SERVER] = api
     try:
-        yield ApiServer(backend)
+        yield api
+        idle = api.idle_faults() if request.node.stash.get(_PASSED, False) else ""
     finally:
         backend.close()
+    if idle:
+        pytest.fail(idle, pytrace=False)

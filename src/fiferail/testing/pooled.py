@@ -14,22 +14,27 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from fiferail.apiserver.faults import Faults, Unobtainable
+from fiferail.apiserver.holds import Holds
 from fiferail.apiserver.real.launch import RealServer, kubeconfig
-from fiferail.apiserver.real.proxy import Proxy, Unobtainable
+from fiferail.apiserver.real.proxy import UNOBTAINABLE, Proxy
 from fiferail.errors import FiferailError
 from fiferail.history.auditlog import records
 from fiferail.history.checker import Checker
-from fiferail.history.words import explain
+from fiferail.testing.checking import said_in
 from fiferail.testing.transport import HttpTransport
 from fiferail.wire import JSON, MERGE_PATCH, Answer, Request
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from fiferail.apiserver.faults import Fault
+    from fiferail.apiserver.aims import Served
     from fiferail.apiserver.real.proxy import Seen
     from fiferail.clients.client import Client
+    from fiferail.history.findings import Finding
     from fiferail.objects.tree import Json
+
+__tracebackhide__ = True  # pytest shows the test's line instead of this module
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 SERVED_SECONDS = 30.0
@@ -59,10 +64,10 @@ class RealWorld:
         return file.stat().st_size if file.exists() else 0
 
     def log_since(self, start: int) -> list[bytes]:
-        """The lines of the audit log from there on."""
+        """The complete lines of the audit log from there on."""
         with self.server.audit_log_file.open("rb") as file:
             file.seek(start)
-            return file.read().splitlines()
+            return file.read().split(b"\n")[:-1]
 
     def close(self) -> None:
         """Ends everything."""
@@ -100,11 +105,15 @@ class RealBackend:
     def __init__(self, world: RealWorld, directory: Path) -> None:
         self._world, self._directory = world, directory
         self._made: list[str] = []
-        self.url = world.proxy.url
-        self.faults = _SkippingFaults(world.proxy)
+        self._defined: set[str] = set()
+        proxy = world.proxy
+        self.url = proxy.url
         self.requests: list[Seen] = []
-        world.proxy.requests = self.requests
-        world.proxy.before, world.proxy.on_answer = self._before, self._answered
+        self.faults: Faults = SkippingFaults(self._served, lock=proxy.lock, unobtainable=UNOBTAINABLE, requests=self.requests)
+        self.holds = Holds()
+        proxy.faults, proxy.holds, proxy.requests = self.faults, self.holds, self.requests
+        proxy.said = {}
+        proxy.before, proxy.on_answer = self._before, self._answered
         self._log_starts = world.logged()
 
     def kubeconfig(self) -> Path:
@@ -117,6 +126,7 @@ class RealBackend:
         """Keeps a CRD of the same content, replaces one of the same name."""
         del client
         name, content = crd["metadata"]["name"], json.dumps([crd["spec"], crd["metadata"].get("annotations")], sort_keys=True)
+        self._defined.add(name)
         if self._world.kept.get(name) == content:
             return
         if self._world.ask("GET", f"{CRDS}/{name}").status == 200:
@@ -124,19 +134,26 @@ class RealBackend:
         self._world.serve(crd)
         self._world.kept[name] = content
 
-    def lost(self) -> list[str]:
-        """What the checker finds in the audit log of this test."""
+    def _served(self) -> list[Served]:
+        """What this test may name: a CRD that only an earlier test applied is not there for it."""
+        kept = self._world.kept.keys() - self._defined
+        return [kind for kind in self._world.proxy.served() if f"{kind.plural}.{kind.group}" not in kept]
+
+    def findings(self) -> list[Finding]:
+        """What the checker finds in the audit log of this test, with what clients said to the proxy about their requests."""
         checker = Checker()
-        for record in records(self._world.log_since(self._log_starts)):
+        said = {audit_id: said_in(headers) for audit_id, headers in self._world.proxy.said.items()}
+        for record in records(self._world.log_since(self._log_starts), said):
             checker.feed(record)
         checker.finish()
-        return [explain(finding) for finding in checker.findings if finding.is_loss]
+        return checker.findings
 
     def close(self) -> None:
         """Removes what the test made, newest first; namespaces last, because nothing can be removed from one that is gone."""
         proxy = self._world.proxy
         proxy.before = proxy.on_answer = None
         proxy.faults.clear()
+        proxy.holds.clear()
         ordered = sorted(
             dict.fromkeys(reversed(self._made)), key=lambda path: path.startswith("/api/v1/namespaces/") and path.count("/") == 4
         )
@@ -178,17 +195,11 @@ class RealBackend:
                 self._made.append(f"{seen.path}/{name}" if seen.method == "POST" else seen.path)
 
 
-class _SkippingFaults:
-    """The proxy's faults; one that cannot be had ends the test as skipped, by name."""
+class SkippingFaults(Faults):
+    """The faults of the proxy; one that cannot be had ends the test as skipped, by name."""
 
-    def __init__(self, proxy: Proxy) -> None:
-        self._proxy = proxy
+    __slots__ = ()
 
-    def next(self, **rule: Any) -> Fault:
-        try:
-            return self._proxy.faults.next(**rule)
-        except Unobtainable as error:
-            pytest.skip(str(error))
-
-    def clear(self) -> None:
-        self._proxy.faults.clear()
+    def refuse(self, answer: str) -> None:
+        """Skip the test."""
+        pytest.skip(str(Unobtainable(answer)))

@@ -16,7 +16,7 @@ from fiferail.wire import Answer, Request, StreamRefused
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 TIMEOUT = 60.0
 
@@ -24,12 +24,20 @@ TIMEOUT = 60.0
 class HttpTransport:
     """A `fiferail.wire.Transport` to one base URL."""
 
-    def __init__(self, url: str, *, token: str | None = None, context: ssl.SSLContext | None = None, user_agent: str = "fiferail") -> None:
+    def __init__(
+        self,
+        url: str,
+        *,
+        token: str | None = None,
+        context: ssl.SSLContext | None = None,
+        user_agent: str = "fiferail",
+        headers: Mapping[str, str] | None = None,
+    ) -> None:
         parts = urlsplit(url)
         self.url = url
         self._host, self._port, self._tls = parts.hostname or "127.0.0.1", parts.port, parts.scheme == "https"
         self._context = context
-        self._headers = {"User-Agent": user_agent, **({"Authorization": f"Bearer {token}"} if token else {})}
+        self._headers = {"User-Agent": user_agent, **({"Authorization": f"Bearer {token}"} if token else {}), **(headers or {})}
         self._kept = threading.local()
 
     def send(self, request: Request, /, timeout: float | None = None) -> Answer:

@@ -1,8 +1,8 @@
 """One client connection: requests in, answers out in the same order.
 
 The parser is httptools', the protocol asyncio's, and between them there is nothing: a request is answered inside the callback
-that completes it. A watch, or an answer that a fault delays, makes the connection busy; requests that were pipelined behind it
-wait, and reading pauses meanwhile. Whatever is not HTTP is refused in Go's words, and the connection is closed.
+that completes it. A watch, a request that a test holds, or an answer that a fault delays makes the connection busy; requests that
+were pipelined behind it wait, and reading pauses meanwhile. Whatever is not HTTP is refused in Go's words, and the connection is closed.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections import deque
+from contextlib import suppress
 from typing import TYPE_CHECKING, Protocol
 
 import httptools
@@ -70,12 +71,24 @@ class Delayed:
         self.reply, self.seconds = reply, seconds
 
 
+class Parked:
+    """A request that is held before it is processed: it is served once `listen` calls back, from whatever thread.
+
+    `abandon` is called instead when the client has gone meanwhile.
+    """
+
+    __slots__ = ("abandon", "listen")
+
+    def __init__(self, listen: Callable[[Callable[[], None]], None], abandon: Callable[[], None]) -> None:
+        self.listen, self.abandon = listen, abandon
+
+
 class Application(Protocol):
     """Who answers. None means that the answer is lost: the connection is cut."""
 
     connections: set[Connection]
 
-    def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | None: ...
+    def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | Parked | None: ...
 
     def audit_id(self) -> str: ...
 
@@ -92,6 +105,7 @@ class Connection(asyncio.Protocol):
         self._transport: asyncio.Transport = None  # type: ignore[assignment]
         self._waiting: deque[tuple[Request, bool, bool]] = deque()
         self._watch: _Watch | None = None
+        self._parked: Parked | None = None
         self._busy = False
         self._closing = False
         self._head_bytes = 0
@@ -117,6 +131,8 @@ class Connection(asyncio.Protocol):
         self._application.connections.discard(self)
         if self._watch is not None:
             self._watch.stop()
+        if self._parked is not None:
+            self._parked.abandon()
         self._waiting.clear()
 
     def pause_writing(self) -> None:
@@ -257,7 +273,30 @@ class Connection(asyncio.Protocol):
     # answers
 
     def _serve(self, request: Request, keep_alive: bool, oversized: bool) -> None:
-        self._send(self._application.reply(request, oversized), request, keep_alive)
+        reply = self._application.reply(request, oversized)
+        if isinstance(reply, Parked):
+            self._park(reply, request, keep_alive, oversized)
+        else:
+            self._send(reply, request, keep_alive)
+
+    def _park(self, parked: Parked, request: Request, keep_alive: bool, oversized: bool) -> None:
+        """Serves the request when it is let go; other connections are served meanwhile."""
+        self._busy, self._parked = True, parked
+
+        def wake() -> None:
+            # One turn of the loop later, so that a client that has gone by now is noticed first. The loop may be closed if the server
+            # was stopped while the request was held.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._loop.call_soon, self._unpark, request, keep_alive, oversized)
+
+        parked.listen(wake)
+
+    def _unpark(self, request: Request, keep_alive: bool, oversized: bool) -> None:
+        if self._closing or self._transport.is_closing():
+            return
+        self._busy, self._parked = False, None
+        self._serve(request, keep_alive, oversized)
+        self._next()
 
     def _send(self, reply: Answer | Lines | Delayed | None, request: Request, keep_alive: bool) -> None:
         if self._closing:

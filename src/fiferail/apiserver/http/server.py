@@ -16,7 +16,7 @@ from itertools import count
 from typing import TYPE_CHECKING, Protocol
 
 from .. import statuses
-from .connection import BODY_LIMIT, Connection, Delayed, Lines
+from .connection import BODY_LIMIT, Connection, Delayed, Lines, Parked
 
 if TYPE_CHECKING:
     import ssl
@@ -37,7 +37,7 @@ class Handler(Protocol):
 
     lock: threading.RLock
 
-    def handle(self, request: Request, user: User | None) -> Answer | Lines | Delayed | None:
+    def handle(self, request: Request, user: User | None) -> Answer | Lines | Delayed | Parked | None:
         """`user` is None where no tokens are configured."""
         ...
 
@@ -75,7 +75,7 @@ class HttpServer:
         """A new id for the Audit-Id header."""
         return f"00000000-0000-4000-8000-{next(self._requests):012x}"
 
-    def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | None:
+    def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | Parked | None:
         """The handler's answer, or why it was not asked."""
         user = None
         if self._tokens:

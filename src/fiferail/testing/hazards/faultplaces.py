@@ -25,6 +25,7 @@ from .faultrun import Rates, Run, writers
 from .place import CRD, GROUP, KIND, NAMESPACE, NEWER, Place
 
 if TYPE_CHECKING:
+    from fiferail.apiserver.faults import Spoilt
     from fiferail.apiserver.real.launch import RealServer
     from fiferail.history.findings import Finding
     from fiferail.objects.tree import Json
@@ -111,8 +112,8 @@ def on_real(
     return run, watching.versions({name: place.get(name)["metadata"]["resourceVersion"] for name in names})
 
 
-def _proxy_fault(dice: float, rates: Rates) -> int | str | None:
-    faults: tuple[tuple[int | str, float], ...] = (("lost", rates.lost), (500, rates.failed), (429, rates.busy))
+def _proxy_fault(dice: float, rates: Rates) -> int | Spoilt | None:
+    faults: tuple[tuple[int | Spoilt, float], ...] = (("lost", rates.lost), (500, rates.failed), (429, rates.busy))
     for fault, rate in faults:
         if dice < rate:
             return fault

@@ -58,9 +58,9 @@ _HONEST = """\
   makes the function run again. One thing no client can prevent: when the answer to an increment never comes, the live object does not say
   whether the number there includes it. fiferail looks first and never adds twice to a number that only it has written, but with
   several counters an increment after a lost answer is not exactly-once. Count things that have names instead.
-- **cleared plan**: an absent plan looks the same before it was made and after it was cleared. `create_once` is safe because its first
-  try also tests the resourceVersion, and because a cleared plan leaves a fence that is tested from then on. A plain `COMPARE` write
-  that tests only the plan itself would make it again: use `create_once(..., fence=...)`.
+- **cleared plan**: an absent plan looks the same before it was made and after it was cleared. `create_once` is safe because every
+  attempt tests the fence that a cleared plan leaves behind (without a fence: the resourceVersion), the generation, and what `build` read.
+  A plain `COMPARE` write that tests only the plan itself would make it again: use `create_once(..., fence=...)`.
 - **older version**: not prevented by any way of writing. Whoever writes through a version of the CRD that lacks a field erases it,
   without a warning, because the server converts the stored object before the patch meets it. It is detected: the checker names
   the field and the writer, and the auditor finds clients of older versions in source. Serve one version to writers, or keep unknown fields.
