@@ -55,6 +55,11 @@ CASES: dict[str, tuple[History, list[tuple[str, str, str]]]] = {
         .reads("two").puts("two", 2, conditions=[cond("Mine")], count=2),
         [("inferred", "laundered", "status.conditions[Probed]")],
     ),
+    "an old list that was empty": (
+        start(conditions=[], count=1).puts("one", 1, conditions=[PROBED], count=2).puts("two", 1, conditions=[cond("Mine")], count=1)
+        .reads("two").puts("two", 2, conditions=[cond("Mine")], count=2),
+        [("inferred", "laundered", "status.conditions[Probed]")],
+    ),
     "get, set and update again, with the other's entry in the list": (
         start(conditions=[READY], count=1).puts("one", 1, conditions=[cond("Ready", "False"), PROBED], count=2)
         .puts("two", 1, conditions=[READY, cond("Mine")], count=1).reads("two")

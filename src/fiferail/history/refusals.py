@@ -219,5 +219,5 @@ def _is_computed(record: Commit, known: ObjectMemory, refused: Refused, path: Pa
     if not container:
         return False
     depth = len(container) + 1
-    had = {at[:depth] for at, _ in flat(find(_base(known, refused), container), container, known.learned)}
+    had = {at[:depth] for at, _ in flat(find(_base(known, refused), container), container, known.learned) if len(at) >= depth}
     return not had <= {at[:depth] for at, value in refused.values.items() if value is not ABSENT}
