@@ -97,11 +97,10 @@ LOST = [
         .managed("operator", {"f:phase": {}, "f:found": {}})
         .applies("two", {"phase": "A"}, {"phase": "A"}, manager="operator"),
         (
-            'LOST status.found of gadgets default/g: one (field manager operator) wrote "x" (was nothing) at resourceVersion '
-            "2; two (field manager operator), based on resourceVersion 1, overwrote it with the older content it had read "
-            "(server-side apply on /status, resourceVersion 3). It is now nothing. Certain: two (field manager operator) had "
-            "received nothing newer than resourceVersion 1. Send only the entries or fields that changed, and test what was "
-            "read or send its resourceVersion.",
+            'LOST status.found of gadgets default/g: one wrote "x" (was nothing) at resourceVersion 2; two, based on '
+            "resourceVersion 1, overwrote it with the older content it had read (server-side apply on /status, "
+            "resourceVersion 3). It is now nothing. Certain: two had received nothing newer than resourceVersion 1. Send "
+            "only the entries or fields that changed, and test what was read or send its resourceVersion.",
         ),
     ),
     Case(

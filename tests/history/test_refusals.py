@@ -77,6 +77,11 @@ CASES: dict[str, tuple[History, list[tuple[str, str, str]]]] = {
         .applies("two", {"phase": "Admitted", "note": "evicted"}, {"phase": "Admitted", "note": "evicted"}, precondition=4),
         [],
     ),
+    "a watching author leaves out again what it left out of a refused request: it may have received it": (
+        start(phase="A").watches("two").puts("one", 1, phase="A", found="x").puts("two", 1, phase="B").watches("two")
+        .puts("two", 2, phase="B"),
+        [("possible", "laundered", "status.found")],
+    ),
     "refused, and the process says that it decided on the fresh version": (
         race().reads("two").merges("two", {"phase": "B"}, base=2), [],
     ),

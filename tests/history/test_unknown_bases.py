@@ -230,6 +230,13 @@ CLEAN: dict[str, History] = {
     "an apply of one's own entry": (
         added().applies("two", {"conditions": [OFF]}, {"conditions": [READY, OFF, SYNCED]}, manager="two")
     ),
+    "a program that applies some things under a field manager and updates others": (
+        informed(conditions=[READY])
+        .applies("two", {"conditions": [PROBED]}, {"conditions": [READY, PROBED]}, manager="two-ssa")
+        .merges("two", {"conditions": [READY]})
+        .watches("two")
+        .applies("two", {"conditions": [PROBED], "phase": "B"}, {"conditions": [READY, PROBED], "phase": "B"}, manager="two-ssa")
+    ),
     "a loss of an own commit whose outcome the process knows": (
         informed(phase="A").merges("two", {"phase": "B"}).merges("two", {"phase": "C"}, base=1, seen=(2,))
     ),

@@ -109,12 +109,14 @@ class Checker:
         if record.via == "watch":
             self._watching.add((actor, identity.resource))
             self._woken[actor] = (identity, version) if self._woken.get(actor, "") == "" else None
+            for refused in known.refused.get(actor, ()):
+                refused.watching = True
         elif known.refused and actor in known.refused:
             refusals.read_again(known, actor)
 
     def _attempted(self, record: Attempt) -> None:
         known = self._objects.get(record.object) or self._object(record.object)
-        writer = writer_of(record.actor, record.manager)
+        writer = writer_of(record)
         if record.outcome == "unchanged":
             self._append(loops.idle(record, known))
             if record.reads and record.base is not None:
@@ -132,7 +134,7 @@ class Checker:
         actor, version = record.actor, record.version
         known = self._objects.get(record.object) or self._object(record.object)
         seen = known.seen.get(actor)
-        writer = actor if record.manager == actor else writer_of(actor, record.manager)
+        writer = actor if record.manager == actor else writer_of(record)
         if known.writers.setdefault(actor, writer) != writer:
             known.shared.add(actor)
         if record.before is None:
@@ -317,7 +319,7 @@ class Checker:
             victim, written = (writer.actor, writer.version) if writer else ("", 0)
             self._shows.append(
                 Finding(
-                    STALE_DECISION, record.object, path, victim=victim, culprit=writer_of(record.actor, record.manager), base=base,
+                    STALE_DECISION, record.object, path, victim=victim, culprit=writer_of(record), base=base,
                     written=written, overwritten=version, was=was, lost=now, now=now, how=how(record),
                 )
             )  # fmt: skip

@@ -84,7 +84,8 @@ class Losses:
                 slots.append(outer)
             if outer != finding.path:
                 lost, now = find(self._record.before, outer), find(self._record.after, outer)
-                finding = msgspec.structs.replace(finding, path=outer, lost=lost, was=self._at_base(outer), now=now)
+                was = self._at_base(outer) if finding.written > self.base else find(self._known.before(finding.written), outer)
+                finding = msgspec.structs.replace(finding, path=outer, lost=lost, was=was, now=now)
             merged.setdefault((finding.victim, finding.kind, outer), finding)
         return list(merged.values())
 

@@ -53,6 +53,11 @@ class ObjectMemory:
         """The object at a version, ABSENT when it is not known."""
         return self.versions.get(version, ABSENT)
 
+    def before(self, version: int) -> Json:
+        """The object before the commit that made a version, ABSENT when it is not known."""
+        commit = self.commits.get(version)
+        return ABSENT if commit is None or commit.before is None else commit.before
+
     def keep(self, record: Commit) -> None:
         """The latest version. It may become somebody's base."""
         version, tree = record.version, record.after

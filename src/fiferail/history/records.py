@@ -3,7 +3,7 @@
 A commit is a write that gave the object a new resourceVersion. Dry runs and writes that changed nothing are not commits: the
 latter are recorded as attempts with `outcome="unchanged"`. A refused attempt is a 409, or a JSON patch whose `test` failed;
 validation errors are no attempts. The actor is a token or a user agent, because reads carry no field manager; writes of one actor
-under several field managers count as several writers.
+under field managers that it chose count as several writers.
 """
 
 from __future__ import annotations
@@ -113,9 +113,14 @@ def is_failed_test(code: int, content: str, causes: object) -> bool:
     return code == 422 and content == "json" and not causes
 
 
-def writer_of(actor: str, manager: str) -> str:
-    """The name of a writer: the actor, and its field manager where that is not the one that the server derives from the user agent."""
-    if not manager or manager == actor or manager == actor.partition("/")[0]:
+def writer_of(record: Commit | Attempt) -> str:
+    """The name of a writer: the actor, and its field manager where it chose one.
+
+    Not for apply, which needs one: many programs apply some things and update others. Nor where the server would have derived the same
+    from the user agent.
+    """
+    actor, manager = record.actor, record.manager
+    if not manager or manager == actor or record.content == "apply" or manager == actor.partition("/")[0]:
         return actor
     return f"{actor} (field manager {manager})"
 

@@ -16,7 +16,7 @@ from ..objects.paths import Path, find
 from ..objects.tree import ABSENT, Json, same
 from .asserted import asserted, part_of
 from .findings import ABANDONED, CERTAIN, INFERRED, LOST, POSSIBLE, Finding
-from .leaves import flat, list_key, same_elements
+from .leaves import BOOKKEEPING, flat, list_key, same_elements
 from .records import how
 
 if TYPE_CHECKING:
@@ -122,8 +122,10 @@ def laundered(record: Commit, known: ObjectMemory, writer: str, path: Path, now:
             continue
         if not same_elements(refused.values.get(path, ABSENT), now) or _is_fresh(record, known, refused, path):
             continue
-        repeated = same_elements(find(_base(known, refused), path), now)
-        return INFERRED if repeated and not _is_computed(record, known, refused, path) else POSSIBLE
+        if not same_elements(find(_base(known, refused), path), now) or _is_computed(record, known, refused, path):
+            return POSSIBLE  # decided again
+        left_out = refused.watching and path not in refused.values and not _container(record, path)
+        return POSSIBLE if left_out else INFERRED  # left out again by one that may have received it
     return ""
 
 
@@ -192,7 +194,7 @@ def _is_fresh(record: Commit, known: ObjectMemory, refused: Refused, path: Path)
     if record.precondition is None or type(record.body) is not dict:
         return False
     for at, value in flat(part_of(record.body, record.subresource), (), known.learned):
-        if at in refused.wanted or at[0] == "metadata" or at[: len(container)] != container:
+        if at in refused.wanted or (at[0] == "metadata" and at[1] in BOOKKEEPING) or at[: len(container)] != container:
             continue
         if same_elements(value, find(record.before, at)) and not same_elements(value, find(base, at)):
             return True

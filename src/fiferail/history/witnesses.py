@@ -129,7 +129,7 @@ class Witnesses:
             made = self._known.commits.get(earlier)
             if made is None:
                 return self._has_written(unit)
-        if made is None or writer_of(made.actor, made.manager) != self._writer or not self._has_written(unit):
+        if made is None or writer_of(made) != self._writer or not self._has_written(unit):
             return False
         # Whoever emptied the whole list did not mean this entry.
         return stood is not ABSENT or bool(find(made.after, unit[:-1]))
@@ -140,7 +140,7 @@ class Witnesses:
         later = (other for other in self._versions if other > version)
         changed = (other for other in later if not same_elements(find(self._known.versions[other], unit), stood))
         commit = self._known.commits.get(next(changed, 0))
-        return writer_of(commit.actor, commit.manager) if commit is not None else ""
+        return writer_of(commit) if commit is not None else ""
 
     def _has_written(self, unit: Path) -> bool:
         place = self._known.places.root.at(unit)
@@ -173,7 +173,7 @@ class Witnesses:
             commit = self._known.commits.get(version)
             if version < written or commit is None:
                 return False
-            if writer_of(commit.actor, commit.manager) != self._writer:
+            if writer_of(commit) != self._writer:
                 continue
             stated = commit.base if commit.base is not None else commit.precondition
             if stated is not None and stated >= written:
@@ -286,7 +286,7 @@ class Witnesses:
             commit = self._known.commits.get(version)
             count = self._elements(find(self._known.versions[version], path[:-1]))[text]
             if commit is not None and count > (0 if commit.before is None else before) >= 0:
-                author = (writer_of(commit.actor, commit.manager), version)
+                author = (writer_of(commit), version)
             before = count
         return author
 

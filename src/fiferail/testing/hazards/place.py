@@ -94,7 +94,7 @@ class Actor:
         said = {"x-fiferail-base": self.base, "x-fiferail-reads": json.dumps(self.reads)}
         if self.once:
             said["x-fiferail-decides"] = "once"
-        headers = {**request.headers, "user-agent": self.name, **said}
+        headers = {**said, **request.headers, "user-agent": self.name}  # a writer that says these itself knows better
         told = Request(
             method=request.method, path=request.path, query=request.query, body=request.body, content_type=request.content_type,
             headers=headers,
