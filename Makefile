@@ -8,7 +8,7 @@ SECONDS ?= 600
 # Two processes suit a small machine; `make test JOBS=8` for a larger one.
 JOBS    ?= 2
 
-.PHONY: demo test quick lint types layers unit real fuzz bench corpus docs pin clean help
+.PHONY: demo test quick lint types layers unit real fuzz bench traces corpus docs pin clean help
 
 help:            ## what can be made
 	@sed -n 's/^\([a-z]*\): .*## /\1\t/p' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ bench: $(READY) real $(SEMGREP)  ## every benchmark; writes docs/benchmarks.md a
 $(SEMGREP):
 	@$(PYTHON) -m venv $(VENV)-semgrep
 	@$(VENV)-semgrep/bin/python -m pip install -q --disable-pip-version-check semgrep
+
+traces: $(READY) real  ## the checker on suites of Go operators: downloads, compiles and runs them once, half an hour (needs go)
+	@$(BIN)/python -m benchmarks traces
 
 corpus: $(READY)  ## the auditor against its labels in real operators (needs go)
 	@$(BIN)/python tests/audit/corpus/corpus.py

@@ -45,6 +45,38 @@ CASES: dict[str, tuple[History, list[tuple[str, str, str]]]] = {
         .reads("two").puts("two", 2, conditions=[cond("Ready", "False")]),
         [("inferred", "laundered", "status.conditions[Probed]")],
     ),
+    "an old list on an object that is fresh otherwise": (
+        start(conditions=[READY], count=1).puts("one", 1, conditions=[READY, PROBED], count=2)
+        .puts("two", 1, conditions=[READY, cond("Mine")], count=1).reads("two").puts("two", 2, conditions=[READY, cond("Mine")], count=2),
+        [("inferred", "laundered", "status.conditions[Probed]")],
+    ),
+    "an old list from before the first condition": (
+        start(count=1).puts("one", 1, conditions=[PROBED], count=2).puts("two", 1, conditions=[cond("Mine")], count=1)
+        .reads("two").puts("two", 2, conditions=[cond("Mine")], count=2),
+        [("inferred", "laundered", "status.conditions[Probed]")],
+    ),
+    "an old list that was empty": (
+        start(conditions=[], count=1).puts("one", 1, conditions=[PROBED], count=2).puts("two", 1, conditions=[cond("Mine")], count=1)
+        .reads("two").puts("two", 2, conditions=[cond("Mine")], count=2),
+        [("inferred", "laundered", "status.conditions[Probed]")],
+    ),
+    "get, set and update again, with the other's entry in the list": (
+        start(conditions=[READY], count=1).puts("one", 1, conditions=[cond("Ready", "False"), PROBED], count=2)
+        .puts("two", 1, conditions=[READY, cond("Mine")], count=1).reads("two")
+        .puts("two", 2, conditions=[READY, PROBED, cond("Mine")], count=2),
+        [],
+    ),
+    "a list that is made anew each time: it left out what it had read": (
+        start(conditions=[READY]).puts("one", 1, conditions=[READY, PROBED]).puts("two", 1, conditions=[cond("Finished")])
+        .reads("two").puts("two", 2, conditions=[cond("Finished")]),
+        [("possible", "laundered", "status.conditions[Probed]")],
+    ),
+    "an apply of the refused values, with what others wrote since beside them": (
+        start(phase="Pending", note="").locks("two", 1, {"phase": "Admitted"}).reads("one").merges("one", {"note": "x"})
+        .locks("two", 2, {"phase": "Admitted", "size": 1}).reads("one").merges("one", {"phase": "Evicted", "note": "evicted"}).reads("two")
+        .applies("two", {"phase": "Admitted", "note": "evicted"}, {"phase": "Admitted", "note": "evicted"}, precondition=4),
+        [],
+    ),
     "a watching author leaves out again what it left out of a refused request: it may have received it": (
         start(phase="A").watches("two").puts("one", 1, phase="A", found="x").puts("two", 1, phase="B").watches("two")
         .puts("two", 2, phase="B"),
@@ -122,3 +154,21 @@ def test_a_refused_write_is_judged_by_what_its_author_does_next(name: str) -> No
     checker.finish()
     found: list[Any] = [(finding.certainty, finding.kind, render(finding.path)) for finding in checker.findings]
     assert found == expected
+
+
+def test_restoring_what_a_stale_list_had_destroyed_is_no_loss() -> None:
+    """A value that its writer only carried back is nobody's update: cluster-api's machine controller restores its own condition."""
+    deleting = cond("Ready", "False")
+    history = (
+        start(conditions=[READY, PROBED]).watches("one", "two")
+        .locks("one", 1, {"conditions": [deleting, PROBED]})
+        .merges("two", {"conditions": [READY, cond("Probed", "False")]}, watching=True)
+        .locks("one", 2, {"conditions": [deleting, PROBED, cond("Drained")]})
+        .locks("one", 3, {"conditions": [deleting, cond("Probed", "False"), cond("Drained")]})
+    )  # fmt: skip
+    checker = Checker()
+    for record in history.records:
+        checker.feed(record)
+    checker.finish()
+    losses = [(finding.culprit, render(finding.path)) for finding in checker.findings if finding.is_loss]
+    assert [culprit for culprit, _ in losses] == ["two"]

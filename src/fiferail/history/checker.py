@@ -237,6 +237,7 @@ class Checker:
         if not others:
             return _NOTHING
         found = [f for f in Witnesses(record, known, writer, newest).losses(others) if not self._claims(record, f.path)]
+        known.carried.update((finding.overwritten, finding.path) for finding in found)
         self._shows += found
         return frozenset(finding.path for finding in found)
 

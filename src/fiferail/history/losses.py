@@ -52,7 +52,7 @@ class Losses:
         record = self._record
         stale = writer.version > self.base
         kind, certainty, because = self._stale_kind(leaf, writer) if stale else self._fresh_kind(leaf, writer)
-        if not kind or writer.version in record.seen or self.was_tested(path):
+        if not kind or writer.version in record.seen or self.was_tested(path) or self._was_carried(writer.version, path):
             return False
         name = LOST
         knows_base = not self.base or self._known.at(self.base) is not ABSENT
@@ -66,6 +66,11 @@ class Losses:
             )
         )  # fmt: skip
         return True
+
+    def _was_carried(self, version: int, path: Path) -> bool:
+        """Whether the overwritten value was itself only carried back by a stale write: restoring one's own loses nothing."""
+        carried = self._known.carried
+        return bool(carried) and any((version, path[:length]) in carried for length in range(1, len(path) + 1))
 
     def findings(self) -> list[Finding]:
         """What was found, one finding for a whole entry that vanished or a slot that was made twice, not one for each member."""

@@ -10,6 +10,7 @@ from .keys import Learned
 from .places import Places
 
 if TYPE_CHECKING:
+    from ..objects.paths import Path
     from .records import Commit
     from .refusals import Refused
 
@@ -38,6 +39,8 @@ class ObjectMemory:
         self.refused: dict[str, list[Refused]] = {}
         #: The body of an actor's last PUT: fields that it knows, beside those that it has changed.
         self.puts: dict[str, Json] = {}
+        #: What commits brought back without meaning it, by version: overwriting that loses nothing of its writer's.
+        self.carried: set[tuple[int, Path]] = set()
         self.idle: Counter[str] = Counter()
         #: Who changed it last, its creation aside; and of a chain of own commits: its last version, and how many commits long it is.
         self.changer: str | None = None

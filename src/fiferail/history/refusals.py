@@ -49,8 +49,6 @@ class Refused(msgspec.Struct):
     explained: bool = False
     #: It came again with a part of what it wanted: the rest is reported at the end, whatever was read meanwhile.
     owed: bool = False
-    #: Whether the commit at a version holds others' changes since: worked out once for each commit.
-    fresh: tuple[int, bool] = (0, False)
 
 
 def note(attempt: Attempt, known: ObjectMemory, writer: str, watching: bool) -> None:
@@ -122,11 +120,12 @@ def laundered(record: Commit, known: ObjectMemory, writer: str, path: Path, now:
     for refused in known.refused.get(record.actor, ()):
         if refused.writer != writer or version <= refused.base or not _asserts(refused, path):
             continue
-        if not same_elements(refused.values.get(path, ABSENT), now) or _is_fresh(record, known, refused):
+        if not same_elements(refused.values.get(path, ABSENT), now) or _is_fresh(record, known, refused, path):
             continue
-        if not same_elements(find(_base(known, refused), path), now) or (refused.watching and path not in refused.values):
-            return POSSIBLE  # decided again, or left out again by one that may have received it
-        return INFERRED
+        if not same_elements(find(_base(known, refused), path), now) or _is_computed(record, known, refused, path):
+            return POSSIBLE  # decided again
+        left_out = refused.watching and path not in refused.values and not _container(record, path)
+        return POSSIBLE if left_out else INFERRED  # left out again by one that may have received it
     return ""
 
 
@@ -187,23 +186,40 @@ def _asserts(refused: Refused, path: Path) -> bool:
     return refused.attempt.verb == "update" and (path[0] == "status") == (refused.attempt.subresource == "status")
 
 
-def _is_fresh(record: Commit, known: ObjectMemory, refused: Refused) -> bool:
-    """Whether the commit asserts something that another writer changed after the version that the refused attempt stood on."""
-    if refused.fresh[0] != record.version:
-        refused.fresh = (record.version, _holds_changes(record, known, refused))
-    return refused.fresh[1]
-
-
-def _holds_changes(record: Commit, known: ObjectMemory, refused: Refused) -> bool:
-    base = _base(known, refused)
+def _is_fresh(record: Commit, known: ObjectMemory, refused: Refused, path: Path) -> bool:
+    """Whether the request shows that it was made on a fresh read: it holds another writer's change since the refusal."""
+    base, container = _base(known, refused), _container(record, path)
     if base is ABSENT:
         return True  # what others changed since is not known
+    if record.precondition is None or type(record.body) is not dict:
+        return False
+    for at, value in flat(part_of(record.body, record.subresource), (), known.learned):
+        if at in refused.wanted or (at[0] == "metadata" and at[1] in BOOKKEEPING) or at[: len(container)] != container:
+            continue
+        if same_elements(value, find(record.before, at)) and not same_elements(value, find(base, at)):
+            return True
     if record.verb != "update":
         return False
-    for path, value in flat(part_of(record.body, record.subresource), (), known.learned):
-        if path in refused.wanted or (path[0] == "metadata" and path[1] in BOOKKEEPING):
-            continue
-        if same_elements(value, find(record.before, path)) and not same_elements(value, find(base, path)):
-            return True
-    carried = (path for path in refused.values if path not in refused.wanted and find(base, path) is not ABSENT)
-    return any(find(record.before, path) is ABSENT and find(record.after, path) is ABSENT for path in carried)
+    carried = (
+        at for at in refused.values
+        if at not in refused.wanted and at[: len(container)] == container and find(base, at) is not ABSENT
+    )  # fmt: skip
+    return any(find(record.before, at) is ABSENT and find(record.after, at) is ABSENT for at in carried)
+
+
+def _container(record: Commit, path: Path) -> Path:
+    """What carries a leaf: an old list may be put on a fresh object, so a list must show by itself that it is fresh. Apply has no lists:
+    it names each entry."""
+    if record.content == "apply":
+        return ()
+    return next((path[:at] for at, part in enumerate(path) if type(part) is not str), ())
+
+
+def _is_computed(record: Commit, known: ObjectMemory, refused: Refused, path: Path) -> bool:
+    """Whether the refused request itself left out entries that its version had: then its list is no copy, it is made anew each time."""
+    container = _container(record, path)
+    if not container:
+        return False
+    depth = len(container) + 1
+    had = {at[:depth] for at, _ in flat(find(_base(known, refused), container), container, known.learned) if len(at) >= depth}
+    return not had <= {at[:depth] for at, value in refused.values.items() if value is not ABSENT}
