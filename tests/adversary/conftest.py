@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -37,11 +38,13 @@ STATUS: dict[str, Any] = {
         "summary": {"type": "string"},
         "n": {"type": "integer"},
         "count": {"type": "integer"},
+        "observedGeneration": {"type": "integer"},
         "net": ANYTHING,
         "extra": ANYTHING,
         "plan": ANYTHING,
         "lastPlan": ANYTHING,
         "items": {"type": "array", "items": {"type": "string"}},
+        "rows": {"type": "array", "items": ANYTHING},
         "conditions": CONDITIONS,
         "workloads": WORKLOADS,
         "ports": PORTS,
@@ -105,6 +108,20 @@ class World:
     def writer(self, manager: str = "me", **settings: Any) -> fiferail.StatusWriter:
         """A writer of its own."""
         return fiferail.StatusWriter(self.server.client_as(manager), field_manager=manager, **settings)
+
+
+async def serve(world: World, monkeypatch: pytest.MonkeyPatch, reconcile: Any, until: Callable[[], bool]) -> None:
+    """Run a controller with that reconcile until something holds."""
+    monkeypatch.setenv("KUBECONFIG", str(world.server.kubeconfig))
+    manager = fiferail.Manager(fiferail.Controller(API, "Probe", reconcile), client=fiferail.connect_async(), events=False)
+    task = asyncio.ensure_future(manager.serve())
+    try:
+        async with asyncio.timeout(30):
+            while not until():
+                await asyncio.sleep(0.01)
+    finally:
+        manager.stop()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 @pytest.fixture

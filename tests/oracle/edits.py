@@ -55,6 +55,11 @@ class Pen:
                 deed.wrong.append(f"newer base: the view shows {value!r} at {'.'.join(map(str, path))}, the caller's object has {held!r}")
         deed.see((S, *path), value, how)
 
+    def assign(self, name: str, value: dict[str, Json]) -> None:
+        """Assign a whole map."""
+        self.deed.assigned.append((S, name))
+        self.status[name] = value
+
     def looks_into(self, name: str) -> None:
         """Note that the caller reaches through a map or a list: it must be there."""
         self.deed.looked.append((S, name))
@@ -175,7 +180,7 @@ def put_member(pen: Pen, n: int) -> None:
     """One member of a free map."""
     name = MEMBERS[n % 3]
     if not isinstance(pen.peek("net"), dict):
-        pen.status["net"] = {name: pen.mark(("net", name))}
+        pen.assign("net", {name: pen.mark(("net", name))})
     else:
         pen.looks_into("net")
         pen.status["net"][name] = pen.mark(("net", name))
@@ -188,7 +193,7 @@ def assign_map(pen: Pen, n: int) -> None:
     for member in standing if isinstance(standing, dict) else ():
         if member != name:
             pen.deed.want((S, "net", member), GONE)
-    pen.status["net"] = {name: pen.mark(("net", name))}
+    pen.assign("net", {name: pen.mark(("net", name))})
 
 
 def assign_and_read_back(pen: Pen, n: int) -> None:

@@ -293,6 +293,7 @@ def collateral(case: Case) -> Iterator[tuple[str, str]]:
             for path, (before, after) in diff.items():
                 same = [deed for deed in deeds if deed.uid == uid(history.versions[at])]
                 own = path[1] in _LISTS and any(_own(case, deed, path[:2], at) for deed in same)  # its own older list, knowingly
+                own = own or (after is MISSING and any(_replaced(case, deed, path, at) for deed in same))
                 if not _asserted(deeds, path) and not own and not (lists and path[1] in _LISTS):
                     who = ",".join(sorted({deed.id for deed in deeds}))
                     change = f"{text(path)} from {pretty(before)} to {pretty(after)}"
@@ -389,23 +390,49 @@ def _repaired(deed: Deed, path: Path) -> bool:
 
 
 def _known(deed: Deed, other: Deed) -> bool:
-    """Whether it is an own write whose outcome the caller had before."""
-    return other.flow == deed.flow and other.writer == deed.writer and other.result in (*STORED, "flushed", "tried again") and (
-        other.order < deed.order or (other.order == deed.order and other is not deed)
-    )  # fmt: skip
+    """Whether it is an own write whose outcome the caller had before, on the same version of the object.
+
+    A function that ran again stood on a version that only the writer knows: that may be the one.
+    """
+    if not _same_caller(deed, other) or other.result not in (*STORED, "flushed", "tried again"):
+        return False
+    earlier = other.order < deed.order or (other.order == deed.order and other is not deed)
+    return earlier and (other.base == deed.base or other.runs > 1 or other.lossy)
+
+
+def _same_caller(deed: Deed, other: Deed) -> bool:
+    return (other.flow, other.writer, other.uid) == (deed.flow, deed.writer, deed.uid)
+
+
+def _remembered(case: Case, deed: Deed, other: Deed) -> bool:
+    """Whether the writer must still know an own write: it came back in this flow of control, and tested what it found; so did all since,
+    on the same version."""
+    since = [one for one in case.record.deeds if _same_caller(deed, one) and other.order <= one.order < deed.order]
+    return not other.aside and all(one.base == deed.base and one.runs <= 1 and one.strategy in SAFE for one in (other, *since))
+
+
+def _replaced(case: Case, deed: Deed, path: Path, at: int) -> bool:
+    """Whether the caller assigned the whole map in which its own earlier write had put this."""
+    return any(covers(map_, path) for map_ in deed.assigned) and _own(case, deed, path, at)
 
 
 def _own(case: Case, deed: Deed, path: Path, at: int, *, strict: bool = False) -> bool:
-    """Whether every change of the path since the caller's version is an own write whose outcome the caller had.
+    """Whether only own writes whose outcome the caller had lead from what it held at the path to what stands there.
 
-    `strict`: and had in the same flow of control, so that the writer must know it too.
+    Others may have changed the path before and changed it back. `strict`: and the writer must know those writes too.
     """
 
     def mine(other: Deed) -> bool:
-        return _known(deed, other) and not (strict and other.aside) and any(meets(want.path, path) for want in other.wants)
+        known = _known(deed, other) and (not strict or _remembered(case, deed, other))
+        return known and any(meets(want.path, path) for want in other.wants)
 
-    changed = case.history(deed).changed_between(path, deed.base, at)
-    return bool(changed) and all(any(map(mine, case.writers_of(deed, one))) for one in changed)
+    history = case.history(deed)
+    first = None
+    for one in reversed(history.changed_between(path, deed.base, at)):
+        if not any(map(mine, case.writers_of(deed, one))):
+            break
+        first = one
+    return first is not None and _same(deed, find(history.versions[first - 1], path), find(deed.held, path))
 
 
 def _asserted(deeds: list[Deed], path: Path) -> bool:

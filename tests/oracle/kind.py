@@ -135,7 +135,12 @@ def meets(one: Path, other: Path) -> bool:
 
 def text(path: Path) -> str:
     """The path as a person writes it."""
-    return "".join(f"[{step[1]}]" if isinstance(step, tuple) else f".{step}" for step in path).lstrip(".")
+    return "".join(_entry(*step) if isinstance(step, tuple) else f".{step}" for step in path).lstrip(".")
+
+
+def _entry(key: str, value: str) -> str:
+    """A condition by its type, other entries by their key, an element of a set by itself."""
+    return f"[{value}]" if key == "type" else f"[{key}={value}]"
 
 
 def version(obj: Json) -> int:

@@ -80,6 +80,7 @@ def _own(dice: random.Random, id: str, theme: Theme, writers: int, targets: Sequ
     action.troubled, action.guard, action.lossy = taken(theme.troubled), taken(theme.guard), taken(theme.lossy)
     action.fence, action.same = taken(theme.fence), taken(theme.same)
     action.strategy = dice.choice(theme.strategies)
+    action.guard = action.guard and action.strategy != "merge"  # the writer refuses a guard that MERGE would not test
     action.cancel_after = dice.randrange(1, 30) if taken(theme.cancelled) else 0
     if verb == "create_once":
         action.slot = "unheardPlan" if taken(theme.unheard) else "plan"

@@ -53,6 +53,8 @@ class Deed:
     wants: list[Want] = field(default_factory=list)
     #: Every path that was looked at, also where nothing of it is left to verify.
     looked: list[Path] = field(default_factory=list)
+    #: Maps that were assigned as a whole: members that the caller's own earlier writes put there go.
+    assigned: list[Path] = field(default_factory=list)
     #: What the same session has written before, by an earlier flush.
     own: dict[Path, Json] = field(default_factory=dict)
     #: What earlier runs of the caller's function saw and wanted: their answer may have been lost.

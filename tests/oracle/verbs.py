@@ -158,7 +158,7 @@ def _traced(pen: Pen) -> None:
     if any(want.value is GONE for want in pen.deed.wants) and not any(want.unique for want in pen.deed.wants):
         name = pen.deed.id.replace("~", "-")
         if not isinstance(pen.peek("marks"), dict):
-            pen.status["marks"] = {name: pen.mark(("marks", name))}
+            pen.assign("marks", {name: pen.mark(("marks", name))})
         else:
             pen.looks_into("marks")
             pen.status["marks"][name] = pen.mark(("marks", name))
@@ -351,7 +351,7 @@ async def crowd(caller: Caller, action: Action, deed: Deed) -> Deed:
     door = caller.doors[action.writer]
     async with door.session(caller.given(action, deed), **_options(action)) as status:
         if not isinstance(status.peek("extra"), dict):
-            status["extra"] = {}
+            Pen(status, deed).assign("extra", {})
         tokens = [[(f"{deed.id}-{one}-{index}", f"t{deed.id}.{one}.{index};") for index in range(20)] for one in range(CREW)]
 
         def stage(pairs: list[tuple[str, str]]) -> None:

@@ -31,19 +31,26 @@ def last_writer(obj: Json, path: Path) -> str | None:
 
 
 def _owning(obj: Json, path: Path) -> list[Json]:
+    """The entries that own the path. An atomic value is owned by who owns it as a leaf, with everything below; but a map of which others
+    own members is not atomic: who owns no more than the map itself has no member of it."""
     entries = lookup(obj, ["metadata", "managedFields"])
-    return [entry for entry in entries if _owns(entry.get("fieldsV1") or {}, path)] if isinstance(entries, list) else []
+    if not isinstance(entries, list):
+        return []
+    depths = [_depth(entry.get("fieldsV1") or {}, path) for entry in entries]
+    deepest = max(depths, default=0)
+    return [entry for entry, depth in zip(entries, depths, strict=True) if depth and depth == deepest]
 
 
-def _owns(fields: Json, path: Path) -> bool:
-    for step in path:
+def _depth(fields: Json, path: Path) -> int:
+    """How many steps of the path lead to what is owned: all, or as many as lead to a leaf above it; 0 where it is not owned."""
+    for depth, step in enumerate(path, 1):
         below = next(_below(fields, step), ABSENT)
         if below is ABSENT:
-            return False
-        if not below:  # a leaf or an atomic value: everything below belongs to it
-            return True
+            return 0
+        if not below:  # a leaf or an atomic value
+            return depth
         fields = below
-    return True
+    return len(path)
 
 
 def _below(fields: Json, step: Step) -> Iterator[Json]:
