@@ -44,6 +44,31 @@ def test_a_conflict_after_a_lost_answer_does_not_say_that_nothing_was_written(
     assert "did not write anything" not in str(caught.value)
 
 
+def test_a_repair_whose_answer_was_lost_is_reported(world: World) -> None:
+    """The write is found to have landed: the outcome says whose value it replaced, as it does when the answer comes."""
+    old = world.object(phase="A", n=1)
+    writer = world.writer(claims={"Probe.adversary.example.io": ["phase"]}, sleep=lambda _: None)
+    world.other(phase="B", n=2)
+    with writer.session(world.get()) as status:
+        status["summary"] = "the writer knows of B since"
+    world.server.faults.next(verb="patch", kind="Probe", answer="lost")
+    with writer.session(old) as status:
+        status["phase"] = "mine"
+    assert status.outcome is not None
+    assert (status.outcome.kind, status.outcome.repaired) == ("converged", (("status.phase", "other"),))
+    assert world.status()["phase"] == "mine"
+
+
+def test_the_writer_of_a_member_is_not_the_owner_of_its_map(world: World) -> None:
+    """Who made the status and lost its field to another still owns the map in managedFields: the error names the other, in any second."""
+    old = world.object(phase="A")
+    with world.writer("second").session(old) as status:
+        status["phase"] = "B"
+    with pytest.raises(fiferail.Conflict) as caught, world.writer().session(old) as status:
+        status["phase"] = "C"
+    assert 'status.phase  was "A", is now "B" (written by second), this write wanted "C"' in str(caught.value)
+
+
 def test_a_flush_that_failed_is_not_followed_by_another(world: World) -> None:
     """The error says that nothing was written, and leaving the block does not make that untrue."""
     old = world.object(phase="A")

@@ -253,7 +253,8 @@ def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Js
         case Verdict.GONE:
             return Outcome(Kind.GONE, None, so_far.requests), live
         case Verdict.CONVERGED:
-            return Outcome(Kind.CONVERGED if so_far.requests else Kind.UNCHANGED, live, so_far.requests), live
+            repaired = so_far.repaired if plan.may_have_landed else ()
+            return Outcome(Kind.CONVERGED if so_far.requests else Kind.UNCHANGED, live, so_far.requests, repaired), live
         case Verdict.CONFLICT:
             raise Stale(plan, decision, live, so_far.requests)
     if plan.strategy is Strategy.LOCKED and not _same_version(plan.snapshot, live):
