@@ -143,6 +143,29 @@ def test_a_number_that_was_lowered_is_raised_again(world: World) -> None:
     assert world.status()["observedGeneration"] == 5
 
 
+class Typed:
+    """An object as a client with models returns it."""
+
+    def __init__(self, tree: Any) -> None:
+        self._tree = tree
+
+    def to_dict(self) -> Any:
+        """The tree."""
+        return self._tree
+
+
+def test_so_it_is_for_an_object_of_a_typed_client(world: World) -> None:
+    """A typed object is read again before the write: what the writer's own answer contradicts is still written."""
+    body = world.object(observedGeneration=41, n=0)
+    writer = world.writer()
+    world.other(observedGeneration=4)
+    with writer.session(body) as status:
+        status["n"] = 1
+    with writer.session(Typed(body)) as status:
+        status.raise_to("observedGeneration", 7)
+    assert world.status()["observedGeneration"] == 7
+
+
 def test_a_map_assigned_after_an_own_one_replaces_it(world: World) -> None:
     """The second assignment of a map on one body leaves nothing of the first."""
     body = world.object(phase="A")

@@ -59,6 +59,18 @@ def test_a_repair_whose_answer_was_lost_is_reported(world: World) -> None:
     assert world.status()["phase"] == "mine"
 
 
+def test_a_converged_outcome_names_what_the_server_contradicts(world: World) -> None:
+    """One field is there already, another was assigned as it was read and has changed: the outcome names the second."""
+    old = world.object(phase="A")
+    world.other(phase="C", n=1)
+    with world.writer().session(old) as status:
+        status["phase"] = "A"
+        status["n"] = 1
+    assert status.outcome is not None
+    assert (status.outcome.kind, status.outcome.contradicted) == ("converged", ("status.phase",))
+    assert world.status() == {"phase": "C", "n": 1}
+
+
 def test_the_writer_of_a_member_is_not_the_owner_of_its_map(world: World) -> None:
     """Who made the status and lost its field to another still owns the map in managedFields: the error names the other, in any second."""
     old = world.object(phase="A")

@@ -382,7 +382,7 @@ def _above(path: Path) -> Path:
 
 def _read(deed: Deed, path: Path) -> bool:
     """Whether the caller has looked at all of it: then `decided_on_what_stands` judges."""
-    return any(saw.how == "value" and covers(saw.path, path) for saw in deed.saw)
+    return any((saw.how == "value" or saw.value == "absent") and covers(saw.path, path) for saw in deed.saw)
 
 
 def _repaired(deed: Deed, path: Path) -> bool:
@@ -419,7 +419,7 @@ def _replaced(case: Case, deed: Deed, path: Path, at: int) -> bool:
 def _own(case: Case, deed: Deed, path: Path, at: int, *, strict: bool = False) -> bool:
     """Whether only own writes whose outcome the caller had lead from what it held at the path to what stands there.
 
-    Others may have changed the path before and changed it back. `strict`: and the writer must know those writes too.
+    Others may have changed the path before, and changed it back or had it repaired. `strict`: and the writer must know those writes too.
     """
 
     def mine(other: Deed) -> bool:
@@ -432,7 +432,10 @@ def _own(case: Case, deed: Deed, path: Path, at: int, *, strict: bool = False) -
         if not any(map(mine, case.writers_of(deed, one))):
             break
         first = one
-    return first is not None and _same(deed, find(history.versions[first - 1], path), find(deed.held, path))
+    if first is None:
+        return False
+    stood = _same(deed, find(history.versions[first - 1], path), find(deed.held, path))
+    return stood or any(mine(other) and _repaired(other, path) for other in case.writers_of(deed, first))
 
 
 def _asserted(deeds: list[Deed], path: Path) -> bool:

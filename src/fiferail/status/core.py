@@ -205,7 +205,8 @@ class Core:
             asked = 1
             if grounded is None:
                 return self.forgotten(opened, Outcome(Kind.GONE, None, asked))
-            staged, intents = grounded, grounded.intents
+            needed = [intent for intent in intents if intent not in staged.intents]  # what the writer's last answer contradicts
+            staged, intents = grounded, [*grounded.intents, *needed]
         plan = yield from self.plan(opened, staged, intents, strategy, patience)
         plan.live, plan.asked = live, asked
         if strategy is LOCKED:
@@ -248,11 +249,10 @@ class Core:
             return self.forgotten(opened, outcome)
         seen = glance(outcome.raw) if outcome.raw and opened.subresource == STATUS else None
         stored = outcome.shared if seen is None else seen.object()
-        if body is not None:
-            altered = self._learn(opened.target, plan, body.target, stored)
-            against = contradicted(staged, stored) if staged.log.confirmed or staged.log.said or staged.log.plain else ()
-            if altered or against:
-                outcome = outcome.replaced(altered=altered, contradicted=tuple(render(intent.path) for intent in against))
+        altered = self._learn(opened.target, plan, body.target, stored) if body is not None else ()
+        against = contradicted(staged, stored) if staged.log.confirmed or staged.log.said or staged.log.plain else ()
+        if altered or against:
+            outcome = outcome.replaced(altered=altered, contradicted=tuple(render(intent.path) for intent in against))
         self._remember(opened, plan, outcome, body, seen, stored)
         return outcome
 
