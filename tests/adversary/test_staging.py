@@ -215,3 +215,30 @@ def test_lists_behave_like_lists(world: World) -> None:
         view += [{"e": 5}]
         view[0:1] = [{"f": 6}]
     assert world.status()["net"]["list"] == [{"f": 6}, {"d": 4}, {"e": 5}]
+
+
+@pytest.mark.parametrize("look", [dict, len, lambda net: "c" in net, copy.deepcopy], ids=["dict", "len", "in", "deepcopy"])
+def test_a_staged_map_that_is_read_back_hides_what_the_server_answered(world: World, look: Callable[[Any], object]) -> None:
+    """After a flush a map is assigned and looked at: another writer's member was never shown, so removing it is a conflict."""
+    old = world.object(phase="A")
+    world.other(net={"c": 1})
+    with pytest.raises(fiferail.Conflict, match=r"status\.net\S*  was .*, is now .*\(written by other\)"):  # noqa: SIM117
+        with world.writer().session(old) as status:
+            status["n"] = 1
+            status.flush()
+            status["net"] = {"b": 2}
+            look(status["net"])
+    assert world.status() == {"phase": "A", "n": 1, "net": {"c": 1}}
+
+
+def test_a_map_that_was_looked_at_after_a_flush_may_be_replaced(world: World) -> None:
+    """Whoever looks before the assignment has seen the member, and removes it knowingly."""
+    old = world.object(phase="A")
+    world.other(net={"c": 1})
+    with world.writer().session(old) as status:
+        status["n"] = 1
+        status.flush()
+        assert dict(status["net"]) == {"c": 1}
+        status["net"] = {"b": 2}
+        assert dict(status["net"]) == {"b": 2}
+    assert world.status()["net"] == {"b": 2}

@@ -317,6 +317,7 @@ def assign_entries(pen: Pen, n: int) -> None:
         pen.deed.want((S, "parts", ("name", gone["name"])), GONE)
     mine = next((entry for entry in entries if entry["name"] == name), {"name": name})
     mine["by"] = pen.mark(("parts", ("name", name), "by"))
+    pen.deed.assigned.append((S, "parts"))
     pen.status["parts"] = [*kept, mine]
 
 

@@ -57,11 +57,11 @@ class Case:
         return self.histories[deed.uid]
 
     def _carried_back(self, deed: Deed, at: int) -> bool:
-        """Whether another step brought the value back with a whole list, as MERGE and APPLY do."""
+        """Whether another step brought the value back with a whole list: as MERGE and APPLY do, or over its caller's own write."""
         senders = self.authors.by_version.get(version(self.history(deed).versions[at]), [])
         step = deed.id.split("~")[0]
         others = [one for sent in senders for one in self.authors.of_step(sent.action)]
-        return bool(others) and all(sent.action != step for sent in senders) and any(one.strategy not in SAFE for one in others)
+        return bool(others) and all(sent.action != step for sent in senders) and any(one.strategy not in SAFE or one.assigned for one in others)
 
     def writers_of(self, deed: Deed, at: int) -> list[Deed]:
         """The deeds that made a version of the object: by their tokens, or by the request where they have none."""
@@ -381,7 +381,10 @@ def _above(path: Path) -> Path:
 
 
 def _read(deed: Deed, path: Path) -> bool:
-    """Whether the caller has looked at all of it: then `decided_on_what_stands` judges."""
+    """Whether the caller has looked at all of it: then `decided_on_what_stands` judges. A run on the live object has seen the members
+    whose names it was shown."""
+    if deed.runs > 1 and any(saw.how == "names" and saw.path == path[:-1] and path[-1] in saw.value for saw in deed.saw):
+        return True
     return any((saw.how == "value" or saw.value == "absent") and covers(saw.path, path) for saw in deed.saw)
 
 

@@ -219,6 +219,8 @@ async def _flushed(caller: Caller, action: Action, pen: Pen) -> None:
             deed.result = "tried again"  # leaving the session flushes once more
         raise
     caller.finish(deed, outcome)
+    if deed.result == "gone":
+        follows.wants, follows.own = list(deed.wants), {}  # nothing was written: it is still staged
     pen.deed = follows
 
 

@@ -445,10 +445,13 @@ class Stage:
         return shapes.enforced is not None and shapes.names(path) is None and not shapes.is_set(path, [])
 
     def _learn(self, path: Path, look: Look) -> None:
-        """The caller looks at what the server answered: that is what it knows from now on."""
+        """The caller looks at what the server answered: that is what it knows from now on, but for what it has staged over."""
         value = find(self._base, path)
         if look is Look.VALUE:
-            self._seen = moved(self._seen, path, value)
+            before, self._seen = self._seen, moved(self._seen, path, value)
+            for hidden in derive(self._base, self.tree, self.shapes, self._log.raises) if self.tree is not self._base else ():
+                if hidden.path[: len(path)] == path:
+                    self._seen = moved(self._seen, hidden.path, find(before, hidden.path))
         elif type(find(self._seen, path)) is not type(value):
             self._seen = moved(self._seen, path, {} if isinstance(value, dict) else [])
 
