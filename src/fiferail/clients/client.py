@@ -73,7 +73,7 @@ class Client:
     def delete(
         self, obj: Any, uid: str | None = None, resource_version: str | None = None, propagation: str | None = None
     ) -> Json:
-        """Delete the object that `obj` names, with preconditions where given. Without a name it is refused: it never deletes a collection."""
+        """Delete the object that `obj` names, with preconditions where given; without a name it is refused, never the collection."""
         return self._run(self._calls.delete(plain_object(obj)[0], uid, resource_version, propagation))
 
     def watch(
@@ -157,7 +157,7 @@ class AsyncClient:
     async def delete(
         self, obj: Any, uid: str | None = None, resource_version: str | None = None, propagation: str | None = None
     ) -> Json:
-        """Delete the object that `obj` names, with preconditions where given. Without a name it is refused: it never deletes a collection."""
+        """Delete the object that `obj` names, with preconditions where given; without a name it is refused, never the collection."""
         return await self._run(self._calls.delete(plain_object(obj)[0], uid, resource_version, propagation))
 
     async def watch(
