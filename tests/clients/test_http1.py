@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from fiferail.clients.credentials import Credentials
 from fiferail.clients.http1 import AHEAD, AsyncHttpTransport, BrokenAnswer
 from fiferail.wire import Request, StreamRefused
 
@@ -47,7 +48,7 @@ async def served(*connections: list[list[bytes]], path: str = "") -> AsyncIterat
     script = Scripted(*connections)
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = AsyncHttpTransport(f"http://127.0.0.1:{port}{path}", credentials=lambda: {"authorization": "Bearer t"})
+    transport = AsyncHttpTransport(f"http://127.0.0.1:{port}{path}", credentials=Credentials([("authorization", "Bearer t")]))
     try:
         yield script, transport
     finally:
