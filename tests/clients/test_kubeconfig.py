@@ -111,7 +111,9 @@ CASES: dict[str, Case] = {
     "authority in no file": Case(
         f"{HTTPS}, certificate-authority: absent.crt", error="cannot read the certificate-authority of cluster 'there', "
     ),
-    "certificate without a key": Case(user=f"client-certificate-data: {PEM}", error="user 'me' has a client-certificate without a client-key"),
+    "certificate without a key": Case(
+        user=f"client-certificate-data: {PEM}", error="user 'me' has a client-certificate without a client-key"
+    ),
     "certificate twice": Case(
         user=f"client-certificate-data: {PEM}, client-certificate: x, client-key: x",
         error="user 'me' has client-certificate and client-certificate-data: only one is allowed",
@@ -132,7 +134,8 @@ CASES: dict[str, Case] = {
         error=f"expected apiVersion {V1} or {V1}beta1 for the exec plugin of user 'me', got none",
     ),
     "plugin of v1alpha1": Case(
-        user=f"exec: {{command: a, apiVersion: {V1}alpha1}}", error=f"expected apiVersion {V1} or {V1}beta1 for the exec plugin of user 'me'"
+        user=f"exec: {{command: a, apiVersion: {V1}alpha1}}",
+        error=f"expected apiVersion {V1} or {V1}beta1 for the exec plugin of user 'me', got {V1}alpha1",
     ),
     "plugin without a mode": Case(
         user=f"exec: {{command: a, apiVersion: {V1}}}",
@@ -161,7 +164,9 @@ CASES: dict[str, Case] = {
     "unknown fields": Case(more="preferences: {colors: true}\nfurther: [1, 2024-01-01]"),
     "an alias": Case(more="a: &a {b: c}\nd: {<<: *a}"),
     "an unknown alias": Case(user="token: *s3cr3t", error="cannot read the kubeconfig FILE: it is not valid YAML at line 6, column"),
-    "an unknown tag": Case(user="token: !s3cr3t x", error="cannot read the kubeconfig FILE: it is not valid YAML at line 6", kubectl_accepts=True),
+    "an unknown tag": Case(
+        user="token: !s3cr3t x", error="cannot read the kubeconfig FILE: it is not valid YAML at line 6", kubectl_accepts=True
+    ),
     "an open quote": Case(user="token: 's3cr3t", error="cannot read the kubeconfig FILE: it is not valid YAML at line"),
     "no mapping": Case(more="--- [s3cr3t]", error="cannot read the kubeconfig FILE: it is not valid YAML", kubectl_accepts=True),
 }  # fmt: skip
@@ -205,7 +210,7 @@ def test_kubectl_gives_the_same_verdict(name: str, tmp_path: Path, kubectl: Path
     """The cached kubectl accepts and refuses the same files, but for those where fiferail is stricter, which are marked."""
     case = CASES[name]
     file = written(case, tmp_path)
-    command = [kubectl, "--kubeconfig", file, "get", "--raw", "/version", "--request-timeout=1s"]
+    command = [str(kubectl), "--kubeconfig", str(file), "get", "--raw", "/version", "--request-timeout=1s"]
     environment = {**os.environ, "HOME": str(tmp_path)}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=30, stdin=subprocess.DEVNULL)
     # Whatever it says once it has taken the file: nobody listens, no answer comes, or it would ask for a password.

@@ -227,3 +227,11 @@ def test_impersonation_headers_are_sent(listener: Listener, who: Any, tmp_path: 
         "authorization: bearer t", "impersonate-user: bob", "impersonate-uid: 7", "impersonate-group: dev", "impersonate-group: ops",
         "impersonate-extra-example.io%2f%c3%9cber: x", "impersonate-extra-example.io%2f%c3%9cber: y",
     ]  # fmt: skip
+
+
+def test_compression_can_be_turned_off(listener: Listener, who: Any, tmp_path: Path) -> None:
+    """disable-compression: the server is not asked to compress."""
+    here = Secured(f"http://127.0.0.1:{listener.port}", "", "", "t", tmp_path)
+    with pytest.raises(Exception):  # noqa: B017 - the listener gives no answer
+        who(here.kubeconfig({"certificate-authority-data": None, "disable-compression": True}))
+    assert b"gzip" not in listener.arrived
