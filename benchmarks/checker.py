@@ -30,16 +30,17 @@ AT_LEAST = 200_000
 STALE_EVERY = 200
 COMMITS = 10_000
 #: What there is ten times as much of: commits, writers, conditions of each object, objects.
-GROWTH: dict[str, tuple[int, int, int, int]] = {
-    "as above": (COMMITS, WRITERS, WRITERS, COMMITS // 500),
-    "10 times the commits": (10 * COMMITS, WRITERS, WRITERS, COMMITS // 500),
-    "10 times the commits and the objects": (10 * COMMITS, WRITERS, WRITERS, COMMITS // 50),
-    "10 times the writers, who take the conditions from each other": (COMMITS, 10 * WRITERS, WRITERS, COMMITS // 500),
-    "10 times the conditions": (COMMITS, WRITERS, 10 * WRITERS, COMMITS // 500),
+GROWTH: dict[str, tuple[int, int, int, int, str]] = {
+    "as above": (COMMITS, WRITERS, WRITERS, COMMITS // 500, "get"),
+    "10 times the commits": (10 * COMMITS, WRITERS, WRITERS, COMMITS // 500, "get"),
+    "10 times the commits and the objects": (10 * COMMITS, WRITERS, WRITERS, COMMITS // 50, "get"),
+    "10 times the writers, who take the conditions from each other": (COMMITS, 10 * WRITERS, WRITERS, COMMITS // 500, "get"),
+    "10 times the conditions": (COMMITS, WRITERS, 10 * WRITERS, COMMITS // 500, "get"),
+    "writers that watch, so that what they send is judged": (COMMITS, WRITERS, WRITERS, COMMITS // 500, "watch"),
 }
 
 
-def history(commits: int, writers: int = WRITERS, conditions: int = WRITERS, gadgets: int = 0) -> list[Record]:
+def history(commits: int, writers: int = WRITERS, conditions: int = WRITERS, gadgets: int = 0, via: str = "get") -> list[Record]:
     """So many commits, each after the read that it was decided on."""
     objects = [Identity("gadgets.example.io", "default", f"g{i}", f"uid-{i}") for i in range(gadgets or max(1, commits // 500))]
     live = {identity: _gadget(identity, conditions) for identity in objects}
@@ -50,7 +51,7 @@ def history(commits: int, writers: int = WRITERS, conditions: int = WRITERS, gad
         stale = turn % STALE_EVERY == STALE_EVERY - 1
         before = live[identity]
         if not stale:
-            records.append(Observation(f"writer-{writer}", identity, int(before["metadata"]["resourceVersion"])))
+            records.append(Observation(f"writer-{writer}", identity, int(before["metadata"]["resourceVersion"]), via))
         version += 1
         entry = {"type": f"C{place}", "status": "True" if turn & 8 else "False", "reason": f"R{turn % 7}", "message": f"turn {turn}"}
         after = replaced(before, ["status", "conditions", place], entry)
@@ -106,7 +107,7 @@ def _grown() -> list[dict[str, Any]]:
     spent: dict[str, list[float]] = {name: [] for name in GROWTH}
     for _ in range(ROUNDS):
         for name, records in histories.items():
-            commits, _, _, objects = GROWTH[name]
+            commits, _, _, objects, _ = GROWTH[name]
             checker = Checker()
             _seconds(records[:objects], checker.feed)
             spent[name].append(_seconds(records[objects:], checker.feed) / commits)

@@ -273,3 +273,22 @@ def test_a_closed_client_fails_at_once(world: World) -> None:
     with pytest.raises(fiferail.Unavailable, match="the client cannot send") as caught, writer.session(old) as status:
         status["phase"] = "B"
     assert (waits, type(caught.value.__cause__)) == ([], RuntimeError)
+
+
+def test_a_budget_of_seconds_ends_a_write_that_is_always_refused(world: World) -> None:
+    """Refusals are no failures, but they end: the error says how often it was tried, and that nothing was written."""
+    old = world.object(phase="A", n=0)
+    now = [0.0]
+    writer = world.writer(budget=fiferail.Budget(seconds=10.0), seconds=lambda: now[0], sleep=lambda _: None)
+    send = writer._transport.send
+
+    def racing(request: Any, /, timeout: float | None = None) -> Any:
+        if request.method == "PATCH":
+            now[0] += 3.0
+            world.other(n=int(now[0]))
+        return send(request, timeout=timeout)
+
+    writer._transport.send = racing  # type: ignore[method-assign]
+    with pytest.raises(fiferail.Conflict, match=r"status\.n"):
+        writer.mutate(old, lambda status: status.__setitem__("summary", f"n is {status['n']}"))
+    assert (now[0] < 20, "summary" in world.status()) == (True, False)

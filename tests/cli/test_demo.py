@@ -42,7 +42,9 @@ def test_the_demo_loses_a_condition_and_then_none(told: str) -> None:
     assert len(re.findall(r"config-controller and probe-reporter both read version \d+ ", told)) == 2
     assert len(re.findall(r"with a merge patch 200 OK \d+\.\d\d ms", told)) == 2
     assert re.search(
-        r"LOST status\.conditions\[Ready\] of gadgets default/patched: config-controller wrote .* at (\d+); probe-reporter, based on", told
+        r"LOST status\.conditions\[Ready\] of gadgets default/patched: config-controller wrote .* at resourceVersion (\d+); "
+        r"probe-reporter, based on resourceVersion",
+        told,
     )
     assert re.search(r"config-controller sets Ready in a session applied \d+\.\d\d ms", told)
     assert re.search(r"PATCH \.\.\./gadgets/written/status json patch 422 \d+\.\d\d ms GET \.\.\./gadgets/written 200", told)
@@ -56,7 +58,7 @@ def test_the_demo_loses_an_entry_that_was_answered_with_200(told: str) -> None:
     assert re.search(r"config-controller writes the 0 it found: merge patch 200 OK \d+\.\d\d ms", told)
     assert re.search(
         r"LOST status\.referencingWorkloads\[[^]]*name=a[^]]*\] of authconfigs default/sso: server-controller wrote "
-        r'\{"kind":"Server","name":"a"\} .* config-controller, based on \d+',
+        r'\{"kind":"Server","name":"a"\} .* config-controller, based on resourceVersion \d+',
         told,
     )
     assert "Both were answered 200. The list has 0 entries; Server a still refers to sso." in told

@@ -160,7 +160,8 @@ def test_the_checker_knows_what_was_refused_and_given_up() -> None:
     code, out, _ = running.stop()
     assert code == 1
     assert out.splitlines()[0] == (
-        'LOST status.phase of gadgets default/g: two wanted "Failed", was refused and never tried again; it is "Running".'
+        'LOST status.phase of gadgets default/g: two wanted "Failed", was refused (PUT on /status) and never sent it again. '
+        'It is "Running", as one left it. Handle the conflict: read the object, decide again, write.'
     )
 
 

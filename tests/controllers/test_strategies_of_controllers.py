@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -77,6 +78,31 @@ async def test_what_a_strategy_can_lose_it_loses_here_too(world: World, strategy
     types = [condition["type"] for condition in world.get("a")["status"]["conditions"]]
     assert sorted(types) == (["Ready"] if lost else ["Probed", "Ready"])
     assert bool(world.watchman.lost()) is lost
+
+
+@pytest.mark.parametrize("strategy", [MERGE, None], ids=["the writer, which says its base", "the plain client, which says nothing"])
+async def test_a_condition_that_a_watch_delivered_before_the_stale_write_is_reported(world: World, strategy: Any) -> None:
+    """A reconcile reads, waits while another's condition arrives by the watch, and patches its old list: the condition is gone."""
+    world.make("a", spec={})
+    condition = {"status": "True", "reason": "Ok", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}
+    passes: list[str] = []
+
+    async def deciding(ctx: Context) -> None:
+        passes.append(ctx.name)
+        if len(passes) > 1:
+            return
+        if strategy is not None:
+            ctx.status.conditions.set("Ready", True, reason="AllUp")
+        world.client.patch(world.get("a"), {"status": {"conditions": [{"type": "Probed", **condition}]}}, subresource="status")
+        for _ in range(50):
+            await asyncio.sleep(0)  # the watch delivers
+        if strategy is None:
+            await ctx.client.patch(ctx.object, {"status": {"conditions": [{"type": "Ready", **condition}]}}, subresource="status")
+
+    await world.start(Controller(API, "Gadget", deciding, strategy=strategy or COMPARE))
+    assert [entry["type"] for entry in world.get("a")["status"]["conditions"]] == ["Ready"]
+    [sentence] = world.watchman.lost()
+    assert " status.conditions[Probed] of gadgets default/a: user wrote " in sentence
 
 
 def test_a_strategy_that_there_is_not_is_refused_where_it_is_said() -> None:

@@ -66,7 +66,7 @@ def test_the_embedded_server_gives_the_verdict_and_the_checker_sees_every_loss(h
     if verdict.word == LOST and (hazard.name, way.name) not in UNSEEN:
         assert any(finding.is_loss for finding in found), verdict
     if verdict.word == LOOPS:
-        assert {finding.name for finding in found} == {"hot loop"}
+        assert {finding.name for finding in found} == {"waste"}
     if way.name == "COMPARE":
         assert [finding.kind for finding in found] == ([DROPPED] if hazard.name == "older version" else [])
 

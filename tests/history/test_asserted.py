@@ -75,7 +75,46 @@ def test_a_request_asserts_these_leaves(record: Commit, expected: dict[str, Any]
 def test_a_json_patch_tests_these_paths() -> None:
     """An index is the entry that stands there."""
     record = commit("json", [{"op": "test", "path": "/status/conditions/0", "value": READY}, {"op": "test", "path": "/metadata/uid"}, "x"])
-    assert {render(path) for path in requests.tested(record, BEFORE)} == {"status.conditions[Ready]", "metadata.uid"}
+    assert {render(path) for path in requests.tested(record, BEFORE, None)} == {"status.conditions[Ready]", "metadata.uid"}
+
+
+TESTS = {
+    "behind a write of the same path": ([("replace", "/status/phase"), ("test", "/status/phase")], set()),
+    "behind a write above it": ([("replace", "/status"), ("test", "/status/phase")], set()),
+    "behind a write below it": ([("add", "/status/plan/id"), ("test", "/status/plan")], set()),
+    "behind an entry that came, which moves the others": (
+        [("add", "/status/conditions/0"), ("test", "/status/conditions/1/status")], set(),
+    ),
+    "behind a move out of it": ([("move", "/status/old"), ("test", "/status/phase")], set()),
+    "behind a write of another path": (
+        [("replace", "/status/phase"), ("test", "/status/conditions/1/status")], {"status.conditions[Probed].status"},
+    ),
+    "behind tests of presence, which change nothing": (
+        [("add", "/status/names/-"), ("remove", "/status/names/-1"), ("test", "/status/names")], {"status.names"},
+    ),
+    "of the last entry, counted from the end": ([("test", "/status/conditions/-1/status")], {"status.conditions[Probed].status"}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TESTS)
+def test_a_test_guards_only_what_the_patch_has_not_written_before(name: str) -> None:
+    """The server runs the operations in their order."""
+    operations, expected = TESTS[name]
+    record = commit("json", [{"op": op, "path": path, "from": "/status/phase", "value": 1} for op, path in operations])
+    assert {render(path) for path in requests.tested(record, BEFORE, None)} == expected
+
+
+def test_a_presence_test_asserts_nothing() -> None:
+    """Appending and removing, or moving an entry onto itself, is how a writer tests that a list is there."""
+    record = commit(
+        "json",
+        [
+            {"op": "add", "path": "/status/names/-", "value": "x"},
+            {"op": "remove", "path": "/status/names/-1"},
+            {"op": "move", "from": "/status/names/0", "path": "/status/names/0"},
+        ],
+    )
+    assert requests.asserted(record, BEFORE) == {}
 
 
 @pytest.mark.parametrize(

@@ -43,7 +43,9 @@ def changes(commit: Commit) -> dict[tuple[Any, ...], tuple[Any, Any]]:
         old, new = before.get(path, MISSING), after.get(path, MISSING)
         # Filling an empty object or list, and emptying one, changes what is inside, not the thing itself.
         stays = type(stands(statuses[0], path)) is type(stands(statuses[1], path)) and (old in ({}, []) or new in ({}, []))
-        if old != new and not (stays and MISSING in (old, new)):
+        # Nor is another order of the same elements a change.
+        reordered = isinstance(old, list) and isinstance(new, list) and Counter(old) == Counter(new)
+        if old != new and not reordered and not (stays and MISSING in (old, new)):
             found[path] = (old, new)
     return found
 

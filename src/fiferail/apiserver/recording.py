@@ -113,6 +113,10 @@ def who(call: Call) -> Who:
     return Who(headers.get("x-fiferail-actor") or agent or call.user.name, manager or agent.partition("/")[0])
 
 
+def is_watch(call: Call) -> bool:
+    """Whether a read is a watch: `watch=false` is a list."""
+    return call.route.verb == "watch" or any(name == "watch" and value not in ("0", "false") for name, value in call.request.query)
+
+
 def _verb(call: Call) -> str:
-    watched = call.route.verb == "list" and any(name == "watch" for name, _ in call.request.query)
-    return "watch" if watched else call.route.verb
+    return "watch" if call.route.verb == "list" and is_watch(call) else call.route.verb

@@ -109,16 +109,11 @@ def _checking(server: EmbeddedServer) -> Watchman:
 
 def _verdict(watchman: Watchman) -> int:
     """At rest: what is lost for good, in one line; 1 when something is."""
+    from .check import summary
+
     found = watchman.findings()
-    lost = sum(finding.is_loss for finding in found)
-    heard = f"{watchman.commits} write{_s(watchman.commits)} by {len(watchman.actors)} client{_s(len(watchman.actors))}"
-    others = f", {len(found) - lost} other finding{_s(len(found) - lost)}" if len(found) > lost else ""
-    print(f"fiferail: {f'{lost} update{_s(lost)}' if lost else 'nothing'} lost in {heard}{others}", flush=True)
-    return 1 if lost else 0
-
-
-def _s(number: int) -> str:
-    return "" if number == 1 else "s"
+    print(summary(found, watchman.commits, len(watchman.actors)), flush=True)
+    return 1 if any(finding.is_loss for finding in found) else 0
 
 
 def calm_collector() -> None:

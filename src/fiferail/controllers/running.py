@@ -184,6 +184,7 @@ class Running:
     async def _judged(self, key: ObjectKey, obj: Json) -> str:
         flow.begin()  # what this worker wrote in another reconcile, this one does not know
         session = self._writer.session(obj)
+        session.opened.once = False  # refused, it is reconciled again
         self._echoes.begin(key)
         try:
             after = await self._reconcile(session, obj)

@@ -1,4 +1,4 @@
-"""An object as leaves: place -> value, keyed lists entry by entry, other lists as one value.
+"""An object as leaves: place -> value, keyed lists entry by entry, other lists as one value, in any order.
 
 `changed_objects` walks two versions and gives the leaves that differ. Shared subtrees cost nothing, so the check is linear in what
 changed; it is the checker's inner loop, and written for speed: `d[name]` and an index that counts along are what the interpreter does
@@ -9,21 +9,23 @@ change of what is put in.
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..objects.paths import Key, Path
+import msgspec
+
 from ..objects.tree import ABSENT, Json, same
+from .keys import Learned, fits, key_names, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from ..objects.paths import Path
     from .places import Place
 
 #: Server-kept members of metadata that no writer means.
 BOOKKEEPING = frozenset({"managedFields", "resourceVersion", "generation", "creationTimestamp", "uid", "selfLink", "deletionTimestamp"})
 _TYPE = frozenset({"apiVersion", "kind"})
-#: Lists that are keyed by convention, whatever the schema: the members that may be the key, the first that fits.
-KEYS: tuple[tuple[str, ...], ...] = (("type",), ("name",), ("kind", "name"), ("key",), ("uid",))
 
 Leaf: TypeAlias = "tuple[Place, Json, Json]"
 
@@ -150,9 +152,9 @@ def _in_place(before: list[Json], after: list[Json], keys: tuple[str, ...], entr
 
 def _paired(before: list[Json], after: list[Json], place: Place, found: list[Leaf]) -> None:
     """Entries by their keys, wherever they stand; without keys the list is one value."""
-    names = key_names(before, after)
+    names = key_names(before, after) or _learned(place, before, after)
     if names is None:
-        if not same(before, after):
+        if not same_elements(before, after):
             found.append((place, before, after))
         return
     old_entries = {key_of(entry, names): entry for entry in before}
@@ -161,6 +163,39 @@ def _paired(before: list[Json], after: list[Json], place: Place, found: list[Lea
         old, new = old_entries.get(key, ABSENT), new_entries.get(key, ABSENT)
         if old is not new:
             _walk(old, new, place.child(key), found)
+
+
+def _learned(place: Place, before: Json, after: Json) -> tuple[str, ...] | None:
+    names = place.names
+    return names if names is not None and fits(names, before, after) else None
+
+
+def entries_of(leaf: Leaf, learned: Learned, obj: Json) -> list[Leaf]:
+    """A list that was found as one value, entry by entry where managedFields of the object say what its key is."""
+    place, before, after = leaf
+    if place.names is None:
+        place.names = learned.search(place.path, obj)
+    if place.names is None or not fits(place.names, before, after):
+        return [leaf]
+    found: list[Leaf] = []
+    _walk(before if type(before) is list else ABSENT, after if type(after) is list else ABSENT, place, found)
+    return found
+
+
+def same_elements(one: Json, other: Json) -> bool:
+    """Whether two values are the same, lists in any order."""
+    if same(one, other):
+        return True
+    return type(one) is list and type(other) is list and len(one) == len(other) and elements(one) == elements(other)
+
+
+def elements(entries: Json) -> Counter[str]:
+    """The elements of a list without keys, each as text, and how often it stands there."""
+    return Counter(map(_text, entries)) if type(entries) is list else Counter()
+
+
+def _text(value: Json) -> str:
+    return msgspec.json.encode(value, order="sorted").decode()
 
 
 def _other_kind(before: Json, after: Json, place: Place, found: list[Leaf]) -> None:
@@ -182,59 +217,33 @@ def _flatten(tree: Json, place: Place, leaves: list[tuple[Place, Json]]) -> None
     if kind is dict and tree:
         for name, member in tree.items():
             _flatten(member, place.child(name), leaves)
-    elif kind is list and (names := key_names(tree)) is not None:
+    elif kind is list and (names := key_names(tree) or _learned(place, tree, ABSENT)) is not None:
         for entry in tree:
             _flatten(entry, place.child(key_of(entry, names)), leaves)
     elif tree is not ABSENT:
         leaves.append((place, tree))
 
 
-def flat(tree: Json, at: Path = ()) -> Iterator[tuple[Path, Json]]:
+def flat(tree: Json, at: Path = (), learned: Learned | None = None) -> Iterator[tuple[Path, Json]]:
     """Every leaf of a tree, by its path."""
     if tree is ABSENT:
         return
     if type(tree) is dict and tree:
         for name, member in tree.items():
-            yield from flat(member, (*at, name))
+            yield from flat(member, (*at, name), learned)
         return
-    names = key_names(tree) if type(tree) is list else None
+    names = list_key(tree, at, learned) if type(tree) is list else None
     if names is None:
         yield at, tree
         return
     for entry in tree:
-        yield from flat(entry, (*at, key_of(entry, names)))
+        yield from flat(entry, (*at, key_of(entry, names)), learned)
 
 
-def key_names(*lists: Json) -> tuple[str, ...] | None:
-    """The key by which every one of the lists has distinct entries, or None. Empty lists and ABSENT have no say."""
-    found = False
-    for names in KEYS:
-        for entries in lists:
-            if entries:
-                if type(entries) is not list or not _distinct(entries, names):
-                    break
-                found = True
-        else:
-            return names if found else None
-    return None
-
-
-def _distinct(entries: list[Json], names: tuple[str, ...]) -> bool:
-    try:
-        if len(names) == 1:
-            name = names[0]
-            texts = [entry[name] for entry in entries]
-            "".join(texts)
-        else:
-            texts = ["\0".join([entry[name] for name in names]) for entry in entries]
-    except (KeyError, TypeError):  # no such member; or an entry that is no object, or a member that is no text
-        return False
-    return len(set(texts)) == len(texts)
-
-
-def key_of(entry: Json, names: tuple[str, ...]) -> Key:
-    """The key of an entry."""
-    if len(names) == 1:
-        name = names[0]
-        return Key(((name, entry[name]),))
-    return Key(tuple((name, entry[name]) for name in sorted(names)))
+def list_key(entries: Json, at: Path, learned: Learned | None) -> tuple[str, ...] | None:
+    """The key of a list at a path: by convention, or as learned."""
+    names = key_names(entries)
+    if names is not None or learned is None:
+        return names
+    names = learned.names(at)
+    return names if entries and names is not None and fits(names, entries) else None

@@ -23,7 +23,7 @@ UNKEYED: tuple[tuple[str, ...], list[Place]] = ((), [])
 class Place:
     """Where a field stands, and its last change. A plain class: its members are written over very often, and a Struct is slow at that."""
 
-    __slots__ = ("actor", "before", "below", "keyed", "knowing", "listed", "order", "path", "turns", "value", "version")
+    __slots__ = ("actor", "before", "below", "keyed", "knowing", "listed", "names", "order", "path", "turns", "value", "version")
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -40,6 +40,8 @@ class Place:
         self.turns: tuple[str, str, int] | None = None
         #: Of a list: the list as last seen, and then its key, and the places of its entries where they stand.
         self.listed: list[Json] | None = None
+        #: Of a list whose key is no conventional one: its key, as managedFields say.
+        self.names: tuple[str, ...] | None = None
         self.keyed = UNKEYED
 
     def child(self, step: Step) -> Place:
@@ -73,10 +75,10 @@ class Place:
         entries = (place for step, place in (self.below or {}).items() if type(step) is Key)
         return any(True for entry in entries for _ in entry.written())
 
-    def passed_to(self, actor: str) -> None:
-        """The leaf has another writer now."""
+    def passed_to(self, actor: str, *, knowing: bool = True) -> None:
+        """The leaf has another writer now: one that knows it, unless it was overwritten without being looked at."""
         self.actor = actor
-        if actor not in self.knowing:
+        if knowing and actor not in self.knowing:
             self.knowing |= {actor}
 
 

@@ -1,7 +1,9 @@
 """Records of what actors did. Whoever watches a server makes them, in the order in which the server did things.
 
 A commit is a write that gave the object a new resourceVersion. Dry runs and writes that changed nothing are not commits: the
-latter are recorded as attempts with `outcome="unchanged"`. The actor is who did it (a token, a user agent); the manager is a label.
+latter are recorded as attempts with `outcome="unchanged"`. A refused attempt is a 409, or a JSON patch whose `test` failed;
+validation errors are no attempts. The actor is a token or a user agent, because reads carry no field manager; writes of one actor
+under field managers that it chose count as several writers.
 """
 
 from __future__ import annotations
@@ -29,6 +31,16 @@ class Identity(msgspec.Struct, frozen=True):
         return f"{self.resource.partition('.')[0]} {where}"
 
 
+class Said(msgspec.Struct, frozen=True):
+    """What a process says about one of its requests: fields of the record that nobody else can know."""
+
+    actor: str = ""
+    base: int | None = None
+    reads: tuple[Path, ...] | None = None
+    seen: tuple[int, ...] = ()
+    once: bool = False
+
+
 class Observation(msgspec.Struct, frozen=True):
     """An actor was given a version of an object: by GET, LIST, watch, or as the answer to its own write."""
 
@@ -54,11 +66,19 @@ class Commit(msgspec.Struct, frozen=True):
     body: Json = None
     #: The resourceVersion that the request itself named, as a precondition or in its body.
     precondition: int | None = None
-    #: The version whose values the process says it decided on, where it told; and the paths it looked at.
+    #: The version that the process says it decided on, and the paths that it says it read. None: it says nothing.
     base: int | None = None
     reads: tuple[Path, ...] | None = None
+    #: Own earlier commits whose outcome the process says it knows: replacing what they wrote loses nothing.
+    seen: tuple[int, ...] = ()
+    #: The newest version that the actor can have received, where the recorder knows it better than the observations do.
+    newest: int | None = None
+    #: The actor watches the kind. A recorder that sees the deliveries of a watch sends observations instead.
+    watching: bool = False
     #: The incarnation that the request was decided on, where known.
     base_uid: str = ""
+    #: The apiVersion that the request used, where known.
+    api_version: str = ""
 
 
 class Attempt(msgspec.Struct, frozen=True):
@@ -73,15 +93,41 @@ class Attempt(msgspec.Struct, frozen=True):
     body: Json = None
     precondition: int | None = None
     code: int = 0
+    manager: str = ""
     #: As in a commit.
     base: int | None = None
     reads: tuple[Path, ...] | None = None
+    watching: bool = False
+    #: The process says that it has no function to run again: the read that follows a refusal belongs to its error message.
+    once: bool = False
 
 
 Record = Commit | Observation | Attempt
 
 #: What client-go makes of a program's name: platform and commit say nothing about who it is, a suffix does.
 _CLIENT_GO = re.compile(r"(\S+) \([^)]*\) kubernetes/[^/ ]+(?:/(\S+))?")
+
+
+def is_failed_test(code: int, content: str, causes: object) -> bool:
+    """Whether a 422 is the failed `test` of a JSON patch. Every other 422 is a validation error: nobody else's write caused it."""
+    return code == 422 and content == "json" and not causes
+
+
+def writer_of(record: Commit | Attempt) -> str:
+    """The name of a writer: the actor, and its field manager where it chose one.
+
+    Not for apply, which needs one: many programs apply some things and update others. Nor where the server would have derived the same
+    from the user agent.
+    """
+    actor, manager = record.actor, record.manager
+    if not manager or manager == actor or record.content == "apply" or manager == actor.partition("/")[0]:
+        return actor
+    return f"{actor} (field manager {manager})"
+
+
+def how(record: Commit | Attempt) -> str:
+    """The request: its verb, its content type and its subresource."""
+    return " ".join(word for word in (record.verb, record.content, record.subresource) if word)
 
 
 def actor_of(agent: str) -> str:

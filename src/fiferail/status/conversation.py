@@ -257,12 +257,18 @@ def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Js
         case Verdict.CONFLICT:
             raise Stale(plan, decision, live, so_far.requests)
     if plan.strategy is Strategy.LOCKED and not _same_version(plan.snapshot, live):
-        raise Stale(plan, Decision(Verdict.CONFLICT, _version_change(plan, live)), live, so_far.requests)
+        raise newer(plan, live, so_far.requests)
     # A second refusal while nothing that we test has changed: some value cannot be tested, so the version stands for all.
     so_far.by_version = so_far.by_version or so_far.refusals > 1
     so_far.rebased = True
     so_far.repaired = decision.repaired or so_far.repaired
     return None, live
+
+
+def newer(plan: Plan, live: Json, requests: int) -> Stale:
+    """LOCKED: somebody has written since the object was read, whatever it was."""
+    was, now = plan.snapshot["metadata"].get("resourceVersion"), live["metadata"]["resourceVersion"]
+    return Stale(plan, Decision(Verdict.CONFLICT, (Change("metadata.resourceVersion", was, now, None),)), live, requests)
 
 
 class Stale(Conflict):
@@ -316,11 +322,6 @@ def no_subresource(plan: Plan) -> FiferailError:
 
 def _same_version(snapshot: Json, live: Json) -> bool:
     return bool(lookup(snapshot, ["metadata", "resourceVersion"]) == lookup(live, ["metadata", "resourceVersion"]))
-
-
-def _version_change(plan: Plan, live: Json) -> tuple[Change, ...]:
-    was, now = plan.snapshot["metadata"].get("resourceVersion"), live["metadata"]["resourceVersion"]
-    return (Change("metadata.resourceVersion", was, now, None),)
 
 
 def _raise_field_manager_conflict(plan: Plan, answer: Answer | Lost | None) -> None:

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from .targets import Resource, Target
 
 STATUS = "status"
+#: The strategies that test what they overwrite.
+TESTING = (COMPARE, LOCKED)
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
@@ -128,6 +130,8 @@ class Core:
         finally:
             if not stored:
                 opened.stage.put_back(staged)
+        if not stored:
+            return outcome
         opened.stage.stored(opened.written, outcome)
         if opened.withheld is not None:
             conflict, opened.withheld = opened.withheld, None
@@ -151,11 +155,14 @@ class Core:
         """Run the function and write; run it again on the live object while something it looked at has changed."""
         return rerun.mutate(self, opened, view, fn, strategy)
 
-    def create_once(self, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Conversation[Made]:
-        """Fill the slot unless somebody has; what is staged goes along in the same request."""
+    def create_once(
+        self, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, strategy: Strategy | None = None
+    ) -> Conversation[Made]:
+        """Fill the slot unless somebody has; what is staged goes along in the same request, with the lock of its session."""
         from . import once
 
-        return once.create_once(self, opened, slot, build, fence, token)
+        wanted = once.slot(slot, build, fence, token, locked=(strategy or self.settings.strategy) is LOCKED)
+        return once.create_once(self, opened, wanted)
 
     def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
         """Spec and metadata: the same conversation on the main resource, always guarded."""
@@ -194,12 +201,15 @@ class Core:
             staged, intents = grounded, grounded.intents
         plan = yield from self.plan(opened, staged, intents, strategy, patience)
         plan.live, plan.asked = live, asked
-        if live is not None and strategy is LOCKED:
-            own = opened.own_writes(self, staged.log.known or {})
-            plan.snapshot = live if flow.is_locked_chain(own, opened.version, version(live)) else plan.snapshot
+        if live is not None and strategy is LOCKED and self.leads_to(opened, staged, live):
+            plan.snapshot = live
         try:
             outcome, body = yield from self._sent(opened, plan)
-        except Stale as stale:
+        except FiferailError as failure:
+            opened.may_have_landed |= plan.may_have_landed
+            if not isinstance(failure, Stale):
+                raise
+            stale = failure
             rest = _other_scopes(staged, plan, stale)
             if rest is None:
                 raise
@@ -207,6 +217,10 @@ class Core:
             outcome, body = yield from self._sent(opened, plan)
         opened.written = [intent.path for intent in plan.intents]
         return self.answered(opened, staged, plan, outcome, body)
+
+    def leads_to(self, opened: Open, staged: Staged, live: Json) -> bool:
+        """Whether nothing but own locked writes that the caller knows lie between its object and a newer version."""
+        return flow.is_locked_chain(opened.own_writes(self, staged.log.known or {}), opened.version, version(live))
 
     def _sent(self, opened: Open, plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         shared = plan.strategy is COMPARE and opened.subresource == STATUS
@@ -219,8 +233,8 @@ class Core:
         seen = glance(outcome.raw) if outcome.raw and opened.subresource == STATUS else None
         stored = outcome.shared if seen is None else seen.object()
         if body is not None:
-            altered = self._learn(opened.target, plan.intents, body.target, stored)
-            against = contradicted(staged, stored) if staged.log.confirmed or staged.log.said else ()
+            altered = self._learn(opened.target, plan, body.target, stored)
+            against = contradicted(staged, stored) if staged.log.confirmed or staged.log.said or staged.log.plain else ()
             if altered or against:
                 outcome = outcome.replaced(altered=altered, contradicted=tuple(render(intent.path) for intent in against))
         self._remember(opened, plan, outcome, body, seen, stored)
@@ -233,7 +247,7 @@ class Core:
         live = yield from read(resource, opened.target, patience)
         if live is None:
             return None, None
-        if not opened.lossy or version(live) != version(staged.base):
+        if not opened.lossy or version(live) != opened.version or staged.base is not staged.seen:
             return staged, live
         opened.stage.put_back(staged)
         try:
@@ -257,15 +271,17 @@ class Core:
         kind, manager, memory, seconds = target.kind_name, self.settings.field_manager, self.memory, self.settings.seconds
         reads = merged(staged.reads.values())
         own = opened.own_writes(self, staged.log.known or {})
+        # An own write that did not test what it found may have overwritten somebody: only who does not mind builds on it.
+        steps = own if strategy not in TESTING else [one for one in own if one.tested]
         return Plan(
             target=target, resource=resource, subresource=opened.subresource, strategy=strategy,
             ground=Ground(
-                staged.seen, flow.advanced(staged.seen, own) if own else staged.seen, reads, manager,
+                staged.seen, flow.advanced(staged.seen, steps) if steps else staged.seen, reads, manager,
                 lambda path: self.registry.owns(manager, kind, path),
             ),
             base=staged.base, staged=staged.tree, snapshot=staged.base, intents=intents, shapes=stage.shapes,
             settled=lambda wanted, snapshot: memory.settled(target.uid, wanted, snapshot, seconds()),
-            patience=patience, headers=said(opened.version, [one.after for one in own], reads), forget=lambda: memory.forget_kind(target),
+            patience=patience, headers=said(opened.version, [one.after for one in own], reads, once=opened.once), forget=lambda: memory.forget_kind(target),
             may_have_landed=opened.may_have_landed,
         )  # fmt: skip
 
@@ -277,6 +293,8 @@ class Core:
         return outcome
 
     def _remember(self, opened: Open, plan: Plan, outcome: Outcome, body: Body | None, seen: Glance | None, stored: Json) -> None:
+        if (seen.metadata.uid if seen is not None else outcome.shared["metadata"].get("uid")) != opened.target.uid:
+            return  # a recreated object, which MERGE and APPLY write to: not the one that is known here
         if seen is not None:
             self.memory.remember_raw(opened.target.uid, outcome.raw, seen)
             after = int(seen.metadata.version or 0)
@@ -286,12 +304,13 @@ class Core:
         opened.lossy = opened.may_have_landed = False
         before = body.snapshot if body is not None else plan.ground.seen
         steps = tuple(flow.Step(i.path, find(before, i.path), find(stored, i.path)) for i in plan.intents)
-        own = flow.Own(steps, version(before), after, plan.strategy is LOCKED)
+        own = flow.Own(steps, version(before), after, plan.strategy in TESTING, plan.strategy is LOCKED)
         opened.own.append(own)
         flow.note(self, opened.target.uid, own)
 
-    def _learn(self, target: Target, intents: Sequence[Intent], sent: Json, stored: Json) -> tuple[str, ...]:
-        found = self.memory.learn(target.uid, intents, sent, stored, self.settings.seconds())
+    def _learn(self, target: Target, plan: Plan, sent: Json, stored: Json) -> tuple[str, ...]:
+        """What the server did not store as sent. What APPLY could not remove, another manager owns: that is no habit of the server."""
+        found = self.memory.learn(target.uid, plan.intents, sent, stored, self.settings.seconds(), removals=plan.strategy is not APPLY)
         for path, dropped in found:
             field = ".".join(step for step in path if isinstance(step, str))
             if (target.kind_name, field) not in self.memory.warned:
@@ -303,7 +322,7 @@ class Core:
 class Open:
     """An opened object: who it is, what is staged, and where it is written."""
 
-    __slots__ = ("lossy", "may_have_landed", "own", "stage", "subresource", "target", "version", "withheld", "written")
+    __slots__ = ("lossy", "may_have_landed", "once", "own", "stage", "subresource", "target", "version", "withheld", "written")
 
     def __init__(self, target: Target, stage: Stage, lossy: bool, at: int) -> None:
         self.target = target
@@ -313,6 +332,8 @@ class Open:
         self.lossy = lossy
         #: The version that the caller passed.
         self.version = at
+        #: Whether a refusal ends it: a session raises, where `mutate` and a Controller decide again.
+        self.once = False
         #: What this session has written itself.
         self.own: list[flow.Own] = []
         #: A flush was cut off: what it sent may be on the server.
@@ -327,7 +348,7 @@ class Open:
         known = flow.known(known_then, core, self.target.uid, self.version)
         if not self.own:
             return known
-        return tuple(sorted({own.after: own for own in (*known, *self.own)}.values(), key=lambda own: own.after))
+        return tuple(sorted({id(own): own for own in (*known, *self.own)}.values(), key=lambda own: own.after))
 
     def run_again(self, live: Json) -> None:
         """The caller's function is about to be shown the live object: from now on the decision stands on that."""

@@ -33,11 +33,12 @@ class Step(NamedTuple):
 
 
 class Own(NamedTuple):
-    """One acknowledged write: its steps, the versions before and after, and whether it tested the version before."""
+    """One acknowledged write: its steps, the versions before and after, whether it tested what it found, and the version too."""
 
     steps: tuple[Step, ...]
     before: int
     after: int
+    tested: bool
     locked: bool
 
 

@@ -122,7 +122,9 @@ class Memory:
 
     # -- what the server stores otherwise than sent
 
-    def learn(self, uid: str, intents: Sequence[Intent], target: Json, stored: Json, now: float) -> list[tuple[Path, bool]]:
+    def learn(
+        self, uid: str, intents: Sequence[Intent], target: Json, stored: Json, now: float, *, removals: bool = True
+    ) -> list[tuple[Path, bool]]:  # fmt: skip
         """Compare what was sent with what was stored; gives the paths that differ, and whether they were dropped altogether."""
         found: list[tuple[Path, bool]] = []
         for intent in intents:
@@ -131,7 +133,10 @@ class Memory:
                 found += _altered(intent.path, sent, there)
         if found:
             known = self._altered.setdefault(uid, {})
-            known.update({path: Learned(find(target, path), find(stored, path), now + ASK_AGAIN) for path, _ in found})
+            for path, _ in found:
+                sent = find(target, path)
+                if removals or sent is not ABSENT:
+                    known[path] = Learned(sent, find(stored, path), now + ASK_AGAIN)
         return found
 
     def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json, now: float) -> Sequence[Intent]:
@@ -188,6 +193,7 @@ class Versioned(msgspec.Struct):
     """Of the metadata, the version."""
 
     version: str = msgspec.field(name="resourceVersion", default="")
+    uid: str = ""
 
 
 class Glance(msgspec.Struct):

@@ -17,15 +17,15 @@ from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, Json, same, thaw
 from . import answers, kinds, rerun, strategies
 from .answers import Meaning
-from .conversation import UNREAD, Progress, Stale, look, no_subresource, send, spent
+from .conversation import UNREAD, Progress, Stale, look, newer, no_subresource, send, spent
 from .decide import Decision, Verdict, conflicting, decide
 from .intents import Put
 from .memory import version
 from .outcome import Kind, Made, Outcome
 from .reads import Look, Reads, covers
 from .stage import Stage
-from .strategies import COMPARE
-from .view import SeenMap, plain
+from .strategies import COMPARE, LOCKED
+from .view import SeenObject, plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -47,13 +47,17 @@ class Slot(msgspec.Struct, frozen=True):
     fence: Path | None
     #: The member of the value that is unique to the call; empty where there is none.
     token: str
+    #: Whether what is staged beside it must not be written once anybody has written since the caller's object.
+    locked: bool
 
 
-def create_once(
-    core: Core, opened: Open, slot: str, build: Callable[[Any], Any], fence: str | None, token: str
-) -> Conversation[Made]:  # fmt: skip
+def slot(place: str, build: Callable[[Any], Any], fence: str | None, token: str, *, locked: bool) -> Slot:
+    """The slot at a place of the status."""
+    return Slot(("status", *parse_path(place)), build, ("status", *parse_path(fence)) if fence else None, token, locked)
+
+
+def create_once(core: Core, opened: Open, wanted: Slot) -> Conversation[Made]:
     """Fill the slot of an opened object, with whatever is staged."""
-    wanted = Slot(("status", *parse_path(slot)), build, ("status", *parse_path(fence)) if fence else None, token)
     core.registry.check(core.settings.field_manager, opened.target.kind_name, wanted.path)
     standing = find(opened.stage.seen, wanted.path)
     if standing is not ABSENT and standing is not None:
@@ -69,7 +73,7 @@ def create_once(
 
 
 def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
-    staged, stage = opened.stage.take(), opened.stage
+    staged = opened.stage.take()
     written: list[Path] = []
     made = None
     try:
@@ -85,10 +89,14 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
         yield from kinds.require_fields(core, opened.target, fields, patience)
         plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
         plan.live = live
+        if live is not None and slot.locked and core.leads_to(opened, staged, live):
+            plan.snapshot, plan.live = live, None
+        if slot.locked and plan.intents:
+            plan.strategy = LOCKED
         made, body = yield from _fill(plan, slot)
         if body is not None:
             plan.intents = [*plan.intents, Put(slot.path, made.value)]
-            core.answered(opened, staged, plan, made.outcome, body)
+            made = Made(made.value, made.created, core.answered(opened, staged, plan, made.outcome, body))
             written = [intent.path for intent in plan.intents]
         elif made.outcome.kind is Kind.GONE:
             core.forgotten(opened, made.outcome)
@@ -97,15 +105,17 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
         opened.may_have_landed = True
         raise
     finally:
-        _settle(stage, staged, slot, written, made)
+        _settle(opened, staged, slot, written, made)
 
 
-def _settle(stage: Stage, staged: Staged, slot: Slot, written: list[Path], made: Made | None) -> None:
+def _settle(opened: Open, staged: Staged, slot: Slot, written: list[Path], made: Made | None) -> None:
     """Let the session go on: from the answer, where its part was written; with the winner's value, where another was first."""
+    stage = opened.stage
     if not written:
         stage.put_back(staged)
     if made is not None and made.outcome.kind not in (Kind.GONE, Kind.UNCHANGED):
         stage.stored(written or [slot.path], made.outcome)
+        opened.lossy = False  # from here on the base is what the server answered
 
 
 def _fill(plan: Plan, slot: Slot) -> Conversation[tuple[Made, Body | None]]:
@@ -139,7 +149,7 @@ def _fill(plan: Plan, slot: Slot) -> Conversation[tuple[Made, Body | None]]:
 def _built(plan: Plan, slot: Slot, snapshot: Json) -> Conversation[tuple[Json, Reads]]:
     """Run `build` on a view of the snapshot that records what is read and cannot be changed."""
     seen = Stage(snapshot, shapes=plan.shapes, now=str)
-    built = yield from rerun.called(slot.build, SeenMap(seen, ()))
+    built = yield from rerun.called(slot.build, SeenObject(seen, ()))
     reads = seen.reads
     if built is None:
         return None, reads
@@ -163,6 +173,8 @@ def _moved_unseen(plan: Plan, snapshot: Json, path: Path, reads: Reads) -> bool:
 def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads, so_far: Progress) -> Body:
     """One patch: what is staged, judged against the snapshot, and the value."""
     if snapshot is not plan.snapshot:
+        if plan.strategy is LOCKED:
+            raise newer(plan, snapshot, so_far.requests)
         decision: Decision = decide(plan.ground, snapshot, plan.intents, may_have_landed=plan.may_have_landed)
         if decision.verdict is Verdict.CONFLICT:
             raise Stale(plan, decision, snapshot, so_far.requests)
@@ -171,7 +183,8 @@ def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads,
         tested[slot.fence] = Look.VALUE
     if find(snapshot, GENERATION) is not ABSENT:
         tested[GENERATION] = Look.VALUE
-    body = strategies.compare(snapshot, [*plan.intents, Put(slot.path, value)], tested, plan.shapes, by_version=slot.fence is None)
+    by_version = slot.fence is None or plan.strategy is LOCKED
+    body = strategies.compare(snapshot, [*plan.intents, Put(slot.path, value)], tested, plan.shapes, by_version=by_version)
     assert body is not None, "an empty slot and a value always differ"
     return body
 

@@ -37,14 +37,16 @@ class Look(IntEnum):
     VALUE = 3
 
 
-def note(reads: Reads, path: Path, look: Look) -> None:
-    """Record a look at the path; the closest one counts."""
+def note(reads: Reads, path: Path, look: Look) -> bool:
+    """Record a look at the path, and say whether it was closer than any before: the closest one counts."""
     if len(path) < 2 and path in ((), ("metadata",)):
-        if look is Look.VALUE:
-            for below in _METADATA if path else (*_METADATA, ("spec",), ("status",)):
-                note(reads, below, look)
-    elif path[:2] not in _NEVER and reads.get(path, 0) < look:
-        reads[path] = look
+        below = _METADATA if path else (*_METADATA, ("spec",), ("status",))
+        closer = [note(reads, one, look) for one in below if look is Look.VALUE]
+        return any(closer)
+    if path[:2] in _NEVER or reads.get(path, 0) >= look:
+        return False
+    reads[path] = look
+    return True
 
 
 def merged(several: Collection[Reads]) -> Reads:
@@ -60,10 +62,9 @@ def merged(several: Collection[Reads]) -> Reads:
 
 def differs(look: Look, was: Json, now: Json) -> bool:
     """Whether somebody who looked at `was` this closely would see something else in `now`."""
-    if look is Look.VALUE:
+    if look is Look.VALUE or not isinstance(was, (dict, list)):
         return not same(was, now)
-    kind = dict if isinstance(was, dict) else list
-    return not isinstance(now, kind) or (look is Look.FILLED and not now)
+    return not isinstance(now, dict if isinstance(was, dict) else list) or (look is Look.FILLED and not now)
 
 
 def changed(reads: Mapping[Path, Look], was: Json, now: Json) -> list[Path]:
@@ -73,6 +74,9 @@ def changed(reads: Mapping[Path, Look], was: Json, now: Json) -> list[Path]:
 
 def covers(reads: Mapping[Path, Look], path: Path) -> bool:
     """Whether the value at the path was looked at, or something above or below it."""
-    return any(
-        look is Look.VALUE and read[: len(path)] == path[: len(read)] for read, look in reads.items()
-    )  # fmt: skip
+    return any(look is Look.VALUE and meet(read, path) for read, look in reads.items())
+
+
+def meet(one: Path, other: Path) -> bool:
+    """Whether the paths are the same, or one lies above the other."""
+    return one[: len(other)] == other[: len(one)]

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 from ..objects.paths import render
 from . import flow
 from .conversation import Stale
-from .decide import NOTHING, Decision, Ground, Verdict, conflict, conflicting, moved
+from .decide import NOTHING, PERHAPS, Decision, Ground, Verdict, conflict, conflicting, moved
 from .effects import Call
 from .managers import last_writer
-from .reads import covers
 from .shapes import place_of
 
 if TYPE_CHECKING:
@@ -69,15 +68,14 @@ def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
     """Raise a conflict where the run changes what has moved since the caller's object without looking at it; give what it repairs."""
     stage = opened.stage
     live, intents = stage.base, stage.intents()
-    reads = {path: look for path, look in stage.reads.items() if path not in stage.guards}
     owned = stage.shapes.wholes  # `put_whole`: this writer decides all of it, whatever stands there
-    unseen = [path for path in moved(first.known, live, intents) if not covers(reads, path) and place_of(path) not in owned]
+    unseen = [path for path in moved(first.known, live, intents) if not stage.was_looked_at(path) and place_of(path) not in owned]
     writers = {path: last_writer(live, path) for path in unseen}
     refused = [path for path, writer in writers.items() if not first.claimed(path) or writer in (None, first.manager)]
     if refused:
         decision: Decision = conflicting(first, live, intents, refused)
         assert decision.verdict is Verdict.CONFLICT
-        error = conflict(str(opened.target), decision.changes, landed=NOTHING)
+        error = conflict(str(opened.target), decision.changes, landed=PERHAPS if opened.may_have_landed else NOTHING)
         error.add_note("The function ran again on the live object, and wrote this without looking at the status that it was given.")
         raise error
     return tuple((render(path), writer or "") for path, writer in writers.items())

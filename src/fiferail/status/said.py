@@ -3,6 +3,7 @@
     x-fiferail-base    the resourceVersion of the object that the caller passed
     x-fiferail-seen    the resourceVersions of own writes since then whose outcome the caller knows
     x-fiferail-reads   the paths that the caller looked at, as a JSON array
+    x-fiferail-decides `once`: nobody decides again when this write is refused, unless the caller does
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 LONGEST = 4096
 
 
-def said(base: int, seen: Iterable[int], reads: Iterable[Path]) -> dict[str, str]:
+def said(base: int, seen: Iterable[int], reads: Iterable[Path], *, once: bool = False) -> dict[str, str]:
     """The headers; an object without a resourceVersion says nothing."""
     if base < 0:
         return JSON_ONLY
@@ -31,6 +32,8 @@ def said(base: int, seen: Iterable[int], reads: Iterable[Path]) -> dict[str, str
     text = f"[{','.join([_text(path) for path in reads])}]"
     if len(text) <= LONGEST:
         found["x-fiferail-reads"] = text
+    if once:
+        found["x-fiferail-decides"] = "once"
     return found
 
 

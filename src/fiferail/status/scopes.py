@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .reads import Look
+from .reads import Look, meet
 from .stage import SHARED
 
 if TYPE_CHECKING:
@@ -82,7 +82,7 @@ def of_intent(staged: Staged, intent: Intent) -> str:
     """The scope that staged what the intent wants."""
     path = intent.path
     for staged_path, scope in staged.log.scopes.items():
-        if staged_path[: len(path)] == path[: len(staged_path)]:
+        if meet(staged_path, path):
             return scope
     return SHARED
 
@@ -92,10 +92,6 @@ def hit(staged: Staged, intents: Iterable[Intent], changed: Sequence[Path]) -> f
     found = {
         scope for scope, reads in staged.reads.items() if any(path in reads for path in changed)
     } | {
-        of_intent(staged, intent) for intent in intents if any(_meet(intent.path, path) for path in changed)
+        of_intent(staged, intent) for intent in intents if any(meet(intent.path, path) for path in changed)
     }  # fmt: skip
     return frozenset(found)
-
-
-def _meet(one: Path, other: Path) -> bool:
-    return one[: len(other)] == other[: len(one)]

@@ -26,7 +26,7 @@ from ..objects.tree import ABSENT, Absent, Json, same
 from .flow import Known, current, moved
 from .intents import Condition, Drop, Intent, Put, Raise, applied, derive, drop, holds, is_number, put, put_below, says
 from .lossy import regrown
-from .reads import Look, Reads, merged, note
+from .reads import Look, Reads, meet, merged, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -105,6 +105,7 @@ class Stage:
         "_log",
         "_may_write",
         "_next",
+        "_order",
         "_reads",
         "_seen",
         "_sent",
@@ -140,6 +141,8 @@ class Stage:
         #: By scope.
         self._reads: dict[str, Reads] = {SHARED: dict.fromkeys(self.guards, Look.VALUE)}
         self._log = Log()
+        #: Values that were looked at, and paths that were staged (True), one after the other.
+        self._order: list[tuple[Path, bool]] = []
         #: The conditions by type, and of which tree, path and list.
         self._by_type: tuple[Json, Path, Json, dict[str, Json]] = ABSENT, (), ABSENT, {}
         self._lock = RLock()
@@ -161,6 +164,13 @@ class Stage:
         """What was looked at, in whichever scope; guards included."""
         return merged(self._reads.values())
 
+    def was_looked_at(self, path: Path) -> bool:
+        """Whether the value at the path, or something above or below it, was looked at before anything was staged there."""
+        for other, staged in self._order:
+            if meet(other, path):
+                return not staged
+        return False
+
     # -- what the views do
 
     def get(self, path: Path) -> Json | Absent:
@@ -173,8 +183,10 @@ class Stage:
         """The staged value; the decision depends on it from now on, unless this session put it there itself."""
         with self._lock:
             self._catch_up()
-            if not self._is_own(path):
-                note(self._reads.setdefault(scope, {}), path, look)
+            own = self._is_own(path) or (look is not Look.VALUE and path in self._log.plain)
+            if not own:
+                if note(self._reads.setdefault(scope, {}), path, look) and look is Look.VALUE:
+                    self._order.append((path, False))
                 if self._seen is not self._base:
                     self._learn(path, look)
             return find(self.tree, path)
@@ -326,6 +338,7 @@ class Stage:
             self.generation = live["metadata"].get("generation")
             self._reads = {SHARED: dict.fromkeys(self.guards, Look.VALUE)}
             self._log = Log()
+            self._order.clear()
 
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
@@ -421,6 +434,7 @@ class Stage:
             self._log.scopes[path] = scope
         if self._log.known is None:
             self._log.known = current()
+        self._order.append((path, True))
 
 
 def _is_in(own: set[Path], path: Path) -> bool:
@@ -430,7 +444,9 @@ def _is_in(own: set[Path], path: Path) -> bool:
 def contradicted(staged: Staged, newest: Json) -> list[Intent]:
     """What the session took for there already, and the newest version known has otherwise."""
     log = staged.log
-    found: list[Intent] = [intent for intent in log.confirmed if not holds([intent], newest)]
+    back = [path for path in log.plain if same(find(staged.tree, path), find(staged.base, path))]  # changed, and changed back
+    confirmed = [*log.confirmed, *(_as_staged(staged, path) for path in back)] if back else log.confirmed
+    found: list[Intent] = [intent for intent in confirmed if not holds([intent], newest)]
     roots = {root: find(newest, root) for root, _, _, _ in log.said}
     for root, entries in roots.items():
         if entries == find(staged.tree, root):
@@ -440,6 +456,11 @@ def contradicted(staged: Staged, newest: Json) -> list[Intent]:
             if at == root and (type_ not in by_type or not says(by_type[type_], fields)):
                 found.append(Condition((*at, Key((("type", type_),))), fields, since))
     return [intent for intent in found if _still_says(staged, intent)] if found else found
+
+
+def _as_staged(staged: Staged, path: Path) -> Intent:
+    value = find(staged.tree, path)
+    return Drop(path) if value is ABSENT else Put(path, value)
 
 
 def _still_says(staged: Staged, intent: Intent) -> bool:

@@ -110,7 +110,8 @@ def apply(snapshot: Json, intents: Sequence[Intent], manager: str, shapes: Shape
             # Derived parts (times, generations) are settled on the snapshot, not on the part that is owned.
             wanted = applied([Put(intent.path, find(target, intent.path))], wanted)
     wanted = applied([i for i in intents if isinstance(i, Drop)], wanted)
-    metadata = {name: snapshot["metadata"][name] for name in ("name", "namespace") if name in snapshot["metadata"]}
+    # With its version: what this manager owns is known of that one only, and what is left out is removed.
+    metadata = {name: snapshot["metadata"][name] for name in ("name", "namespace", "resourceVersion") if name in snapshot["metadata"]}
     body = {"apiVersion": snapshot["apiVersion"], "kind": snapshot["kind"], "metadata": metadata, "status": wanted.get("status", {})}
     return Body(gojson.encode(body), APPLY_PATCH, snapshot, target)
 

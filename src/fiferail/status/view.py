@@ -5,7 +5,7 @@ or turned into plain data. Fetching a map or a list reads that it is there. A li
 lists are reached by key (`entry`, `conditions`). `repr` and `peek` never count.
 
     MapView, ListView         a map and a list that can be edited
-    SeenMap, SeenList         the same, read-only: `status.object`, what `build` gets, `ctx.object`
+    SeenMap, SeenList, SeenObject    the same, read-only: `status.object`, what `build` gets, the status in `ctx.object`
     Conditions, Status        the conditions by type, and the root of it all
 """
 
@@ -171,24 +171,29 @@ class ListView(MutableSequence[Any]):
         def edit(entries: list[Any]) -> None:
             entries[index] = entry
 
+        self._read()
         self._edit(edit)
 
     def __delitem__(self, index: Any) -> None:
+        self._read()
         self._edit(lambda entries: entries.__delitem__(index))
 
     def insert(self, index: int, value: Any) -> None:
         """Insert an entry."""
         entry = plain(value, self._path)
+        self._read()
         self._edit(lambda entries: entries.insert(index, entry))
 
     def append(self, value: Any) -> None:
         """Add an entry at the end."""
         entry = plain(value, self._path)
+        self._read_where_one_value()
         self._edit(lambda entries: entries.append(entry))
 
     def extend(self, values: Iterable[Any]) -> None:
         """Add entries at the end."""
         more = plain(list(values), self._path)
+        self._read_where_one_value()
         self._edit(lambda entries: entries.extend(more))
 
     def sort(self, *, key: Callable[[Any], Any] | None = None, reverse: bool = False) -> None:
@@ -241,6 +246,12 @@ class ListView(MutableSequence[Any]):
         copied: list[Any] = thaw(self._read())
         return copied
 
+    def _read_where_one_value(self) -> None:
+        """A longer list is made of the one that is there: it is looked at, unless its entries are written one by one."""
+        shapes = self._stage.shapes
+        if shapes.names(self._path) is None and not shapes.is_set(self._path, []):
+            self._read()
+
     def _edit(self, edit: Callable[[list[Any]], object]) -> None:
         """Change a copy of the list, with nobody staging in between."""
 
@@ -275,14 +286,20 @@ class SeenMap(MapView):
 
     __slots__ = ()
 
-    def __fiferail_object__(self) -> Json:
-        """The object as it is known, for writers and clients: naming it is no look at it."""
-        return self._tree()
-
     def __getitem__(self, name: str) -> Any:
         return _seen(super().__getitem__(name))
 
     __setitem__ = __delitem__ = pop = popitem = clear = setdefault = update = _refused
+
+
+class SeenObject(SeenMap):
+    """The whole object. Writers and clients take it for the object: naming it is no look at it."""
+
+    __slots__ = ()
+
+    def __fiferail_object__(self) -> Json:
+        """The object as it is known."""
+        return self._tree()
 
 
 class SeenList(ListView):
@@ -373,10 +390,10 @@ class Status(MapView):
         return self._conditions
 
     @property
-    def object(self) -> SeenMap:
+    def object(self) -> SeenObject:
         """The whole object, read-only. What is read of it, the spec too, is guarded: when it has changed, the write is a Conflict,
         and a function given to `mutate` runs again and sees the live object here."""
-        return SeenMap(self._stage, ())
+        return SeenObject(self._stage, ())
 
     def entry(self, place: str, **key: Any) -> MapView:
         """The entry of a keyed list, there or not: `status.entry("workloads", kind="Job", name="a")["ready"] = True`."""

@@ -90,9 +90,11 @@ class _Writer:
         settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
         self._core = Core(settings, claims, registry, hooks, resources)
 
-    def _open(self, obj: Any, guard: Sequence[str] = ()) -> Open:
+    def _open(self, obj: Any, guard: Sequence[str] = (), *, once: bool = False) -> Open:
         tree, lossy = self._plain(obj)
-        return self._core.open(tree, guard, lossy)
+        opened = self._core.open(tree, guard, lossy)
+        opened.once = once
+        return opened
 
     def _plain(self, obj: Any) -> tuple[Any, bool]:
         """The object as a tree, and whether that lost something. Overridden where clients' own objects are known."""
@@ -109,7 +111,7 @@ class StatusWriter(_Writer):
 
     def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> Session:
         """Stage in memory; one request when the block ends, none when nothing changed."""
-        return Session(self, self._open(obj, guard), strategy, on_error)
+        return Session(self, self._open(obj, guard, once=True), strategy, on_error)
 
     def mutate(self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None) -> Outcome:
         """`fn(status)` edits it; it may run twice: again on the live object when something it looked at has changed."""
@@ -200,7 +202,7 @@ class Session:
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
         """Fill the slot, and write what is staged with it."""
         with self._flushing:
-            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
+            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
 
     def _write(self) -> Outcome:
         with self._flushing:
@@ -223,7 +225,7 @@ class AsyncStatusWriter(_Writer):
 
     def session(self, obj: Any, *, guard: Sequence[str] = (), strategy: Strategy | None = None, on_error: str = FLUSH) -> AsyncSession:
         """Stage in memory; one request when the block ends, none when nothing changed."""
-        return AsyncSession(self, self._open(obj, guard), strategy, on_error)
+        return AsyncSession(self, self._open(obj, guard, once=True), strategy, on_error)
 
     async def mutate(
         self, obj: Any, fn: Callable[[Status], object], *, guard: Sequence[str] = (), strategy: Strategy | None = None
@@ -329,7 +331,7 @@ class AsyncSession:
     async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str) -> Made:
         """Fill the slot, and write what is staged with it."""
         async with self._one_at_a_time():
-            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token))
+            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy))
 
     async def _write(self) -> Outcome:
         async with self._one_at_a_time():

@@ -1,8 +1,12 @@
 """Lets the checker of lost updates listen to an embedded server: the server's records become the checker's.
 
 Used by the fixture's `assert_nothing_lost()` and by `fiferail serve --check`. The actor is the user agent, or what the caller says
-in `x-fiferail-actor`; the field manager is only a label, because reads carry none. A caller that knows better than the server may
-say which version it decided on (`x-fiferail-base`) and what it looked at (`x-fiferail-reads`).
+in `x-fiferail-actor`. A caller knows better than a server what it decided on, and may say so with a write:
+
+    x-fiferail-base: 213                            the resourceVersion of the object that the decision stands on
+    x-fiferail-reads: ["status.phase","spec.size"]  the paths that the caller read, a JSON array; absent when unknown or too long
+    x-fiferail-seen: 215 216                        the caller's own earlier commits whose outcome it knows as well
+    x-fiferail-decides: once                        a refusal ends in an error: there is no function to run again on a fresh read
 """
 
 from __future__ import annotations
@@ -11,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from ..apiserver.recording import who
+from ..apiserver.recording import is_watch, who
 from ..history.asserted import named_version
 from ..history.checker import Checker, Finding
-from ..history.records import Attempt, Commit, Identity, Observation, actor_of
+from ..history.records import Attempt, Commit, Identity, Observation, Said, actor_of, is_failed_test
 from ..history.words import explain
-from ..objects.paths import parse
+from ..objects.paths import Path, parse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from ..apiserver.call import Call
     from ..apiserver.statuses import Refusal
@@ -32,8 +36,6 @@ _CONTENT = {
     "application/strategic-merge-patch+json": "strategic",
     "application/apply-patch+yaml": "apply",
 }
-#: Conflicts and failed tests: the writer was told, and may come again.
-_REFUSALS = (409, 422)
 
 
 class Watchman:
@@ -51,9 +53,7 @@ class Watchman:
         """Objects were delivered."""
         if deleted:
             return
-        actor, via = self._actor(call), call.route.verb
-        if any(name == "watch" for name, _ in call.request.query):
-            via = "watch"
+        actor, via = self._actor(call), "watch" if is_watch(call) else call.route.verb
         for entry in entries:
             self._feed(Observation(actor, self._identity(call, entry.obj), entry.revision, via))
 
@@ -64,12 +64,12 @@ class Watchman:
             return
         self.commits += 1
         content, body = _body(call)
-        identity = self._identity(call, held.obj)
+        identity, said = self._identity(call, held.obj), said_in(call.request.headers)
         self._feed(
             Commit(
                 actor, identity, held.revision, _verb(call, after), before.obj if before else None, after.obj if after else None,
-                manager=who(call).manager, subresource=call.route.subresource, content=content, body=body,
-                precondition=named_version(body, content), **_told(call),
+                manager=_manager(call), subresource=call.route.subresource, content=content, body=body,
+                precondition=named_version(body, content), base=said.base, reads=said.reads, seen=said.seen, api_version=call.api_version,
             )
         )  # fmt: skip
 
@@ -79,24 +79,25 @@ class Watchman:
         identity = self._identities.get((_resource(call), route.namespace, route.name))
         if identity is None:
             return
-        actor = self._actor(call)
-        content, body = _body(call)
-        told = _told(call)
-        self._feed(Attempt(actor, identity, route.verb, "unchanged", content, route.subresource, body, **told))
-        self._feed(Observation(actor, identity, revision, "answer"))
+        self._feed(self._attempt(call, identity, "unchanged"))
+        self._feed(Observation(self._actor(call), identity, revision, "answer"))
 
     def refused(self, call: Call, refusal: Refusal) -> None:
-        """A write was refused."""
+        """A write was refused because of another's: a conflict, or a failed test. Validation errors are nobody else's doing."""
         route = call.route
         identity = self._identities.get((_resource(call), route.namespace, route.name))
-        if identity is None or route.verb not in ("update", "patch") or refusal.code not in _REFUSALS:
+        if identity is None or route.verb not in ("update", "patch"):
             return
+        causes = (refusal.status.get("details") or {}).get("causes")
+        if refusal.code == 409 or is_failed_test(refusal.code, _body(call)[0], causes):
+            self._feed(self._attempt(call, identity, "refused", refusal.code))
+
+    def _attempt(self, call: Call, identity: Identity, outcome: str, code: int = 0) -> Attempt:
         content, body = _body(call)
-        self._feed(
-            Attempt(
-                self._actor(call), identity, route.verb, "refused", content=content, subresource=route.subresource, body=body,
-                precondition=named_version(body, content), code=refusal.code,
-            )
+        said = said_in(call.request.headers)
+        return Attempt(
+            self._actor(call), identity, call.route.verb, outcome, content, call.route.subresource, body, named_version(body, content),
+            code, _manager(call), said.base, said.reads, once=said.once,
         )  # fmt: skip
 
     def findings(self) -> list[Finding]:
@@ -107,7 +108,7 @@ class Watchman:
         return self.checker.findings
 
     def lost(self) -> list[str]:
-        """Every update lost so far, in words."""
+        """Every update lost so far, certainly or by inference, in words."""
         return [explain(finding) for finding in self.findings() if finding.is_loss]
 
     def _actor(self, call: Call) -> str:
@@ -132,15 +133,27 @@ def _resource(call: Call) -> str:
     return f"{plural}.{group}" if group else plural
 
 
-def _told(call: Call) -> dict[str, Any]:
-    """What the caller said about its decision: the version that it stands on, and the paths that it looked at."""
-    headers = call.request.headers
-    told: dict[str, Any] = {}
-    if headers.get("x-fiferail-base", "").isdigit():
-        told["base"] = int(headers["x-fiferail-base"])
-    if "x-fiferail-reads" in headers:
-        told["reads"] = tuple(parse(path) for path in msgspec.json.decode(headers["x-fiferail-reads"]))
-    return told
+def said_in(headers: Mapping[str, str]) -> Said:
+    """What a caller says about its decision. Names of headers are in lower case; a header that cannot be read says nothing."""
+    base, seen = headers.get("x-fiferail-base", ""), headers.get("x-fiferail-seen", "").split()
+    return Said(
+        headers.get("x-fiferail-actor", ""), int(base) if base.isdigit() else None, _paths(headers.get("x-fiferail-reads", "")),
+        tuple(int(version) for version in seen if version.isdigit()), headers.get("x-fiferail-decides", "") == "once",
+    )  # fmt: skip
+
+
+def _paths(text: str) -> tuple[Path, ...] | None:
+    try:
+        return tuple(map(parse, msgspec.json.decode(text, type=list[str]))) if text else None
+    except (msgspec.MsgspecError, ValueError):
+        return None
+
+
+def _manager(call: Call) -> str:
+    """The field manager; for an actor that names itself only the one in the request, because the user agent is not its name."""
+    if "x-fiferail-actor" in call.request.headers:
+        return next((value for name, value in call.request.query if name == "fieldManager"), "")
+    return who(call).manager
 
 
 def _verb(call: Call, after: Entry | None) -> str:

@@ -21,7 +21,7 @@ from fiferail.apiserver.real.proxy import UNOBTAINABLE, Proxy
 from fiferail.errors import FiferailError
 from fiferail.history.auditlog import records
 from fiferail.history.checker import Checker
-from fiferail.history.words import explain
+from fiferail.testing.checking import said_in
 from fiferail.testing.transport import HttpTransport
 from fiferail.wire import JSON, MERGE_PATCH, Answer, Request
 
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from fiferail.apiserver.aims import Served
     from fiferail.apiserver.real.proxy import Seen
     from fiferail.clients.client import Client
+    from fiferail.history.findings import Finding
     from fiferail.objects.tree import Json
 
 __tracebackhide__ = True  # pytest shows the test's line instead of this module
@@ -63,10 +64,10 @@ class RealWorld:
         return file.stat().st_size if file.exists() else 0
 
     def log_since(self, start: int) -> list[bytes]:
-        """The lines of the audit log from there on."""
+        """The complete lines of the audit log from there on."""
         with self.server.audit_log_file.open("rb") as file:
             file.seek(start)
-            return file.read().splitlines()
+            return file.read().split(b"\n")[:-1]
 
     def close(self) -> None:
         """Ends everything."""
@@ -111,6 +112,7 @@ class RealBackend:
         self.faults: Faults = SkippingFaults(self._served, lock=proxy.lock, unobtainable=UNOBTAINABLE, requests=self.requests)
         self.holds = Holds()
         proxy.faults, proxy.holds, proxy.requests = self.faults, self.holds, self.requests
+        proxy.said = {}
         proxy.before, proxy.on_answer = self._before, self._answered
         self._log_starts = world.logged()
 
@@ -137,13 +139,14 @@ class RealBackend:
         kept = self._world.kept.keys() - self._defined
         return [kind for kind in self._world.proxy.served() if f"{kind.plural}.{kind.group}" not in kept]
 
-    def lost(self) -> list[str]:
-        """What the checker finds in the audit log of this test."""
+    def findings(self) -> list[Finding]:
+        """What the checker finds in the audit log of this test, with what clients said to the proxy about their requests."""
         checker = Checker()
-        for record in records(self._world.log_since(self._log_starts)):
+        said = {audit_id: said_in(headers) for audit_id, headers in self._world.proxy.said.items()}
+        for record in records(self._world.log_since(self._log_starts), said):
             checker.feed(record)
         checker.finish()
-        return [explain(finding) for finding in checker.findings if finding.is_loss]
+        return checker.findings
 
     def close(self) -> None:
         """Removes what the test made, newest first; namespaces last, because nothing can be removed from one that is gone."""

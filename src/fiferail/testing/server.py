@@ -12,7 +12,7 @@ import tempfile
 import time
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import msgspec
 
@@ -25,6 +25,7 @@ from fiferail.apiserver.manifests import documents, files
 from fiferail.apiserver.real.proxy import HARNESS, Seen
 from fiferail.clients.client import Client
 from fiferail.errors import FiferailError, NotFound
+from fiferail.history.words import explain
 from fiferail.testing.checking import Watchman
 from fiferail.testing.held import Held
 from fiferail.testing.transport import HttpTransport
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
     from fiferail.apiserver.aims import Aim, Verb
     from fiferail.apiserver.kinds import User
+    from fiferail.history.findings import Finding
     from fiferail.objects.tree import Json
     from fiferail.wire import Request
 
@@ -60,8 +62,8 @@ class Backend(Protocol):
         """Creates a CRD, or finds it there already, and waits until it is served."""
         ...
 
-    def lost(self) -> list[str]:
-        """What the checker found, in words."""
+    def findings(self) -> list[Finding]:
+        """What the checker found."""
         ...
 
     def close(self) -> None: ...
@@ -212,9 +214,21 @@ class ApiServer:
             timeout_seconds=max(1, math.ceil(seconds)),
         )  # fmt: skip
 
-    def assert_nothing_lost(self) -> None:
-        """Fails with every lost update among the requests so far, in words."""
-        lost = self._backend.lost()
+    def assert_nothing_lost(self, *, possible: Literal["print", "fail"] = "print") -> None:
+        """Fail with every update that was lost by the requests so far, in words.
+
+        A loss is certain (no other explanation is possible) or inferred (old values were sent, and the request shows that they were
+        copied): both fail. Where old values were sent that may be meant, the loss is only possible: it is printed, and fails with
+        `possible="fail"`. Ask when the writers are at rest: a refused write that is still to be sent again counts as given up.
+        """
+        if possible not in ("print", "fail"):
+            raise ValueError(f'possible must be "print" or "fail", got {possible!r}')
+        found = self._backend.findings()
+        doubts = [explain(finding) for finding in found if finding.is_possible]
+        lost = [explain(finding) for finding in found if finding.is_loss] + (doubts if possible == "fail" else [])
+        if possible == "print":
+            for text in doubts:
+                print(text)
         if lost:
             raise AssertionError("\n".join([f"{len(lost)} update{'s' if len(lost) > 1 else ''} lost", *lost]))
 
@@ -249,10 +263,10 @@ class EmbeddedBackend:
         """A CRD is served at once here."""
         client.patch(crd, crd, type="apply", field_manager=MANAGER, force=True)
 
-    def lost(self) -> list[str]:
+    def findings(self) -> list[Finding]:
         """What the checker found so far."""
         with self._server.lock:
-            return self._watchman.lost()
+            return list(self._watchman.findings())
 
     def close(self) -> None:
         """Ends the server and removes its files."""

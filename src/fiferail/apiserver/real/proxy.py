@@ -70,6 +70,8 @@ class Proxy:
         #: Called before a request is passed on (method, path, body), and after it was answered (the body of the answer too).
         self.before: Callable[[str, str, bytes], None] | None = None
         self.on_answer: Callable[[Seen, bytes], None] | None = None
+        #: What clients say about their requests (`x-fiferail-...`), by the audit id that the server gave to the request.
+        self.said: dict[str, dict[str, str]] = {}
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.02,), name="fiferail-proxy", daemon=True)
@@ -202,6 +204,9 @@ def _handler(proxy: Proxy) -> type[BaseHTTPRequestHandler]:
 
         def _forward(self, body: bytes, lost: bool) -> None:
             response = self._ask(body)
+            said = {name.lower(): value for name, value in self.headers.items() if name.lower().startswith("x-fiferail-")}
+            if said:
+                proxy.said[response.getheader("Audit-Id", "")] = said
             if lost:
                 response.read()
                 self._note(0)

@@ -7,9 +7,8 @@ fields that were looked at. A real server ignores both headers.
 from __future__ import annotations
 
 import itertools
+import json
 from typing import TYPE_CHECKING, Any
-
-import msgspec
 
 from fiferail.apiserver.embedded import equip
 from fiferail.apiserver.inprocess import Transport as InProcess
@@ -68,6 +67,8 @@ class Actor:
         self.name = name
         self.base = ""
         self.reads: tuple[str, ...] = ()
+        #: A refusal ends its decision: it has no function to run again on a fresh read.
+        self.once = False
         #: Called instead of passing on the next answer to a write: the write has landed, and the answer is lost.
         self.when_lost: Callable[[], None] | None = None
         #: How many writes were sent.
@@ -79,9 +80,9 @@ class Actor:
         """Read the object."""
         return self.client.get(api_version, KIND, name, namespace=NAMESPACE)
 
-    def decided(self, base: Json, reads: tuple[str, ...] = ()) -> None:
+    def decided(self, base: Json, reads: tuple[str, ...] = (), *, once: bool = False) -> None:
         """What the next writes stand on."""
-        self.base, self.reads = base["metadata"]["resourceVersion"], reads
+        self.base, self.reads, self.once = base["metadata"]["resourceVersion"], reads, once
 
     # -- a transport
 
@@ -90,8 +91,10 @@ class Actor:
         if request.method not in _WRITES:
             return self._transport.send(request, timeout=timeout)
         self.writes += 1
-        reads = msgspec.json.encode(list(self.reads)).decode()
-        headers = {**request.headers, "user-agent": self.name, "x-fiferail-base": self.base, "x-fiferail-reads": reads}
+        said = {"x-fiferail-base": self.base, "x-fiferail-reads": json.dumps(self.reads)}
+        if self.once:
+            said["x-fiferail-decides"] = "once"
+        headers = {**said, **request.headers, "user-agent": self.name}  # a writer that says these itself knows better
         told = Request(
             method=request.method, path=request.path, query=request.query, body=request.body, content_type=request.content_type,
             headers=headers,

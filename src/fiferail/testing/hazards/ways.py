@@ -96,7 +96,7 @@ class Way:
 def _decided(actor: Actor, base: Json, decide: Decision) -> Noting:
     status = Noting(base.get("status"))
     decide(status)
-    actor.decided(base, tuple(status.looked_at))
+    actor.decided(base, tuple(status.looked_at), once=True)
     return status
 
 
