@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import base64
 import os
+import random
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -279,8 +281,8 @@ def _merge_bomb() -> str:
 @pytest.mark.parametrize(
     ("content", "text"),
     [
-        (b"users: " + b"[" * 50_000, "it is nested too deeply"),
-        (b"- " * 50_000, "it is nested too deeply"),
+        (b"users: " + b"[" * 50_000, "it is nested deeper than 100 levels"),
+        (b"- " * 50_000, "it is nested deeper than 100 levels"),
         (b"a: &a 1\nb: [" + b"*a, " * 2000 + b"*a]", "it has more than 1000 aliases"),
         (_merge_bomb().encode(), "its merge keys make a mapping of more than 10000 members"),
         (b"users: \xff", "byte 7 is not UTF-8"),
@@ -371,3 +373,66 @@ def test_a_missing_extra_is_named(module: str, opening: str, text: str, tmp_path
         getattr(fiferail, opening)(written(Case(), tmp_path))
     assert str(refused.value) == f"{text}; in a checkout of fiferail: pip install '.[connect]'"
     assert "\n" not in str(refused.value)
+
+
+# -- damaged files
+
+DAMAGED = f"""\
+apiVersion: v1
+kind: Config
+current-context: here
+contexts:
+- name: here
+  context: {{cluster: there, user: me}}
+clusters:
+- name: there
+  cluster:
+    server: https://127.0.0.1:9/a
+    tls-server-name: a.example
+    insecure-skip-tls-verify: false
+    proxy-url: "http://user:{SECRET}@proxy.example:3128"
+    extensions: [{{name: client.authentication.k8s.io/exec, extension: {{a: [1, 2.5, null, 2024-01-01]}}}}]
+users:
+- name: me
+  user:
+    token: &t {SECRET}
+    as-uid: *t
+    as: root
+    as-groups: [a, b]
+    as-user-extra: {{a: [b, "{SECRET}"]}}
+    client-key-data: {base64.b64encode(SECRET.encode()).decode()}
+    exec:
+      apiVersion: client.authentication.k8s.io/v1
+      command: ./plugin
+      interactiveMode: Never
+      env: [{{name: TOKEN, value: "{SECRET}"}}]
+"""
+PIECES = (
+    "", " ", "\n", "\t", "- ", ": ", "[", "]", "{", "}", "&a ", "*a", "<<: ", "!!int ", "!x ", '"', "'", "|\n", "#", "%", "@", "---\n",
+    "null", "true", "0", "1e999", "\0", "\r", "\u2028", "\ud83d", "é", "[" * 2000, "9" * 5000, "server", "token",
+)  # fmt: skip
+
+
+def damaged(seed: int) -> bytes:
+    """The file with some of its pieces cut out, doubled or replaced."""
+    chance = random.Random(seed)
+    text = DAMAGED
+    for _ in range(chance.randint(1, 4)):
+        at, length = chance.randrange(len(text)), chance.choice((0, 1, 1, 3, 10))
+        piece = chance.choice((*PIECES, text[at : at + 20]))
+        text = text[:at] + piece + text[at + length :]
+    return text.encode("utf-8", "surrogatepass")
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_damaged_file_is_read_or_refused(block: int, tmp_path: Path) -> None:
+    """Whatever is wrong with a kubeconfig, the error is ours, and no traceback of it shows a secret."""
+    file = tmp_path / "config"
+    for seed in range(block * 75, block * 75 + 75):
+        file.write_bytes(damaged(seed))
+        shown = ""
+        try:
+            locate(file, None)
+        except FiferailError as error:
+            shown = "".join(traceback.format_exception(error))
+        assert SECRET not in shown, seed

@@ -11,8 +11,8 @@ from typing import Any, ClassVar
 
 import yaml
 
-#: Aliases in one file, and members of one mapping after its merge keys.
-ALIASES, MEMBERS = 1000, 10_000
+#: Levels of one file, aliases in it, and members of one mapping after its merge keys.
+DEPTH, ALIASES, MEMBERS = 100, 1000, 10_000
 
 _BOOL, _INT, _FLOAT, _TIMESTAMP = (f"tag:yaml.org,2002:{name}" for name in ("bool", "int", "float", "timestamp"))
 _BOOLEANS = re.compile(r"^(?:y|Y|yes|Yes|YES|n|N|no|No|NO|true|True|TRUE|false|False|FALSE|on|On|ON|off|Off|OFF)$")
@@ -29,14 +29,21 @@ class _Loader(yaml.SafeLoader):
 
     bool_values: ClassVar[dict[str, bool]] = {**yaml.SafeLoader.bool_values, "y": True, "n": False}
     aliases = 0
+    depth = 0
 
     def compose_node(self, parent: Any, index: Any) -> Any:
-        """Count the aliases."""
+        """Count the levels and the aliases."""
         if self.check_event(yaml.AliasEvent):
             self.aliases += 1
             if self.aliases > ALIASES:
                 raise NotYaml(f"it has more than {ALIASES} aliases")
-        return super().compose_node(parent, index)
+        self.depth += 1
+        if self.depth > DEPTH:
+            raise NotYaml(f"it is nested deeper than {DEPTH} levels")
+        try:
+            return super().compose_node(parent, index)
+        finally:
+            self.depth -= 1
 
     def flatten_mapping(self, node: Any) -> None:
         """Bound what merge keys multiply."""
@@ -66,8 +73,6 @@ def parsed(text: str) -> Any:
         raise NotYaml(f"it is not valid YAML{place}") from None
     except yaml.YAMLError:
         raise NotYaml("it is not valid YAML") from None
-    except RecursionError:
-        raise NotYaml("it is nested too deeply") from None
     except (ValueError, TypeError, AttributeError):  # a tag such as !!int on what is none
         raise NotYaml("it has a value that does not fit its tag") from None
     finally:
