@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from _thread import allocate_lock, get_ident
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import FiferailError
@@ -22,7 +22,7 @@ from .view import MapView, Status
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
     from types import TracebackType
 
     from ..wire import AsyncTransport, Transport
@@ -185,8 +185,7 @@ class Session:
         self._strategy = strategy
         self._on_error = _checked(on_error)
         self._failed: Exception | None = None
-        self._flushing = allocate_lock()
-        self._holder = 0
+        self._turn = _Turn()
         self.outcome: Outcome | None = None
 
     def __enter__(self) -> SessionStatus:
@@ -209,11 +208,11 @@ class Session:
 
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
-        with self._one_at_a_time():
+        with self._turn:
             return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
 
     def _write(self) -> Outcome:
-        with self._one_at_a_time():
+        with self._turn:
             try:
                 self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
             except Exception as failure:
@@ -222,17 +221,25 @@ class Session:
                 raise
         return self.outcome
 
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        """Threads that share the session flush one after the other; `build` must not, because it runs inside of that."""
+
+class _Turn:
+    """Threads that share a session flush one after the other; `build` must not, because it runs inside of that."""
+
+    __slots__ = ("_holder", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._holder = 0
+
+    def __enter__(self) -> None:
         if self._holder == get_ident():
             raise FiferailError(INSIDE)
-        with self._flushing:
-            self._holder = get_ident()
-            try:
-                yield
-            finally:
-                self._holder = 0
+        self._lock.acquire()
+        self._holder = get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._holder = 0
+        self._lock.release()
 
 
 class AsyncStatusWriter(_Writer):
