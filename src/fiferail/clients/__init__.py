@@ -6,7 +6,6 @@
     http1       our own HTTP/1.1 on asyncio, for `connect_async()`
     given       the clients' own objects as plain trees
     client      Client and AsyncClient: get, list, create, replace, patch, delete, watch
-    segments    which names may stand in a path
     kubeconfig  connect(): where the server is, and who we are
     kubefile, kubeyaml, secured, credentials, execplugin    the parts of a kubeconfig
 

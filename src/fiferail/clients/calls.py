@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 
 from ..errors import AlreadyExists, ApiError, Cause, FiferailError, Forbidden, Invalid, NotFound
+from ..segments import api_prefix, required_segment, segment
 from ..wire import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Answer, Request
 from .given import plain_part
-from .segments import api_prefix, required_segment, segment
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator

@@ -1,14 +1,14 @@
 """Names as path segments: a name must never reach another path than its own.
 
 The rule is that of Kubernetes (`IsPathSegmentName` in apimachinery, which client-go applies to every name and namespace): not
-empty, not `.` or `..`, no `/` and no `%`. Everything else is percent-encoded by `wire.Request.target`.
+empty, not `.` or `..`, no `/` and no `%`. The writer and the clients apply it alike. Everything else is percent-encoded by `wire.Request.target`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from ..errors import FiferailError
+from .errors import FiferailError
 
 
 def segment(value: Any, what: str) -> str:
