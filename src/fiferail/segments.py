@@ -1,7 +1,8 @@
 """Names as path segments: a name must never reach another path than its own.
 
 The rule is that of Kubernetes (`IsPathSegmentName` in apimachinery, which client-go applies to every name and namespace): not
-empty, not `.` or `..`, no `/` and no `%`. The writer and the clients apply it alike. Everything else is percent-encoded by `wire.Request.target`.
+empty, not `.` or `..`, no `/` and no `%`. The writer and the clients apply it alike. Everything else is percent-encoded by
+`wire.Request.target`.
 """
 
 from __future__ import annotations
