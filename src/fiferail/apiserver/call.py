@@ -212,21 +212,10 @@ def _offer(media_type: str, parameters: dict[str, str]) -> Output | None:
 
 
 def as_yaml(obj: Json) -> bytes:
-    """YAML in the server's manner: sorted, no anchors, quoted with double quotes where a plain text would be read as something else."""
-    import yaml
+    """YAML as the server writes it."""
+    from . import goyaml
 
-    class Dumper(yaml.SafeDumper):
-        """Trees share members; the text must not show that."""
-
-        def ignore_aliases(self, data: Json) -> bool:
-            return True
-
-    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
-
-    Dumper.add_representer(str, text)
-    return yaml.dump(obj, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**31).encode()
+    return goyaml.write(obj)
 
 
 def partial(obj: Json, version: str = "v1") -> Json:

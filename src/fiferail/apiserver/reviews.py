@@ -13,9 +13,9 @@ import msgspec
 
 from ..objects import fielderrors, gojson
 from ..wire import Answer
-from . import statuses
+from . import goyaml, statuses
 from .kinds import User
-from .verbs.bodies import MEDIA_TYPES, from_yaml, summary
+from .verbs.bodies import MEDIA_TYPES, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -83,10 +83,10 @@ def answer(machine: Machine, request: Request, user: User, tokens: Mapping[str, 
 
 def _decoded(data: bytes, media_type: str, api_version: str, kind: str) -> Json:
     try:
-        body = from_yaml(data) if media_type == "application/yaml" else gojson.decode(data)
+        body = goyaml.read(data).tree if media_type == "application/yaml" else gojson.decode(data)
     except gojson.DecodeError as error:
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error.message}", data) from None
-    except ValueError as error:
+    except goyaml.YamlError as error:
         raise _unrecognized(kind, str(error), data) from None
     given = body if isinstance(body, dict) else {}
     if given.get("apiVersion", api_version) != api_version or given.get("kind", kind) != kind:
