@@ -169,18 +169,18 @@ def _check_route(accept: str, listing: bool) -> None:
 _routed = {"", "*/*", _JSON}
 
 
-def negotiate(accept: str, *, custom: bool = True, listing: bool = False) -> Output:
-    """The best offer that the Accept header takes, in its order of preference."""
+def negotiate(accept: str, *, custom: bool = True, listing: bool = False, tables: bool = True) -> Output:
+    """The best offer that the Accept header takes, in its order of preference. `tables`: whether a Table can be had."""
     if not custom and accept not in _routed:
         _check_route(accept, listing)
     known = _negotiated.get(accept)
-    if known is not None:
+    if known is not None and (tables or known.transform != "Table"):
         return known
     clauses = [_clause(text) for text in accept.split(",") if text.strip()]
     for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
         output = _offer(media_type, parameters)
-        if output is not None:
-            if len(_negotiated) < 200:
+        if output is not None and (tables or output.transform != "Table"):
+            if tables and len(_negotiated) < 200:
                 _negotiated[accept] = output
             return output
     raise statuses.not_acceptable(_MEDIA_TYPES)

@@ -14,6 +14,7 @@ import msgspec
 from ..objects import fielderrors, gojson
 from ..wire import Answer
 from . import goyaml, statuses
+from .call import as_yaml, negotiate, partial
 from .kinds import User
 from .verbs.bodies import MEDIA_TYPES, summary
 
@@ -72,11 +73,18 @@ def answer(machine: Machine, request: Request, user: User, tokens: Mapping[str, 
         if request.method != "POST":
             raise statuses.method_not_allowed()
         media_type = request.content_type.partition(";")[0].strip().lower()
+        statuses.refuse_impersonation(request.headers)
+        output = negotiate(request.headers.get("accept", ""), custom=False, tables=False)
         if media_type not in ("", "application/json", "application/yaml"):
-            raise statuses.unsupported_media_type(MEDIA_TYPES)
+            raise statuses.unsupported_media_type(MEDIA_TYPES, media_type)
         body = _decoded(request.body, media_type, f"{parts[1]}/{parts[2]}", kind)
         question = Question(user, body, parts[4] if namespaced else "", machine.now(), tokens)
-        return Answer(201, gojson.encode({**body, **respond(question)}), statuses.JSON_HEADERS)
+        answered = {**body, **respond(question)}
+        if output.transform:
+            answered = partial(answered, output.version)
+        if output.media_type == "application/yaml":
+            return Answer(201, as_yaml(answered), {"content-type": output.media_type})
+        return Answer(201, gojson.encode(answered), statuses.JSON_HEADERS)
     except statuses.Refusal as refusal:
         return refusal.answer()
 

@@ -9,6 +9,8 @@ from .. import goyaml, statuses
 from ..kinds import DecodingRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...objects.tree import Json
     from ..call import Call
     from ..options import Options
@@ -33,7 +35,10 @@ def decoded(call: Call, options: Options) -> Json:
     except DecodingRefused as error:
         raise _cannot_handle(call, tree, str(error)) from None
     if options.field_validation != "Ignore":
-        complaints += [f"unknown field {gotext.quoted(path)}" for path in unknown]
+        if complaints and unknown and not call.kind.custom and media_type == "application/json":
+            complaints = _in_order_of_text(body, unknown)
+        else:
+            complaints += [f"unknown field {gotext.quoted(path)}" for path in unknown]
         if complaints and options.field_validation == "Strict":
             raise _cannot_handle(call, tree, f"strict decoding error: {', '.join(complaints)}")
         for text in (line for complaint in complaints for line in warned(complaint)):
@@ -49,7 +54,7 @@ def media(call: Call) -> str:
     if media_type in ("", "application/json"):
         return "application/json"
     if media_type != "application/yaml":
-        raise statuses.unsupported_media_type(MEDIA_TYPES)
+        raise statuses.unsupported_media_type(MEDIA_TYPES, media_type)
     return media_type
 
 
@@ -74,7 +79,8 @@ def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
             document = goyaml.read(body)
         except goyaml.YamlError as error:
             raise _unrecognized(call, str(error), body) from None
-        tree, complaints = document.tree, [document.strict_error] if document.doubled else []
+        tree = gojson.decode(gojson.encode(document.tree))  # in the order of JSON, which is that of complaints
+        complaints = [document.strict_error] if document.doubled else []
     else:
         try:
             tree = gojson.decode(body)
@@ -84,6 +90,28 @@ def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
     if tree is not None and not isinstance(tree, dict):
         raise _unrecognized(call, not_an_object(tree), body)
     return tree, gojson.duplicates(body, tree) if complaints is None else complaints
+
+
+def _in_order_of_text(body: bytes, unknown: list[str]) -> list[str]:
+    """Complaints about unknown and duplicate fields of a built-in kind, which is decoded in one go."""
+    return list(dict.fromkeys(_strange(gojson.decode_pairs(body), "", frozenset(unknown))))[: gojson.MOST_STRICT_ERRORS]
+
+
+def _strange(tree: Json, at: str, unknown: frozenset[str]) -> Iterator[str]:
+    if isinstance(tree, gojson.Pairs):
+        seen: set[str] = set()
+        for name, member in tree:
+            path = f"{at}.{name}" if at else name
+            if path in unknown:
+                yield f"unknown field {gotext.quoted(path)}"
+                continue
+            if name in seen:
+                yield f"duplicate field {gotext.quoted(path)}"
+            seen.add(name)
+            yield from _strange(member, path, unknown)
+    elif isinstance(tree, list):
+        for index, entry in enumerate(tree):
+            yield from _strange(entry, f"{at}[{index}]", unknown)
 
 
 def warned(complaint: str) -> list[str]:

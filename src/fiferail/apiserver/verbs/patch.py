@@ -182,11 +182,18 @@ def _decoded(
         new, unknown = kind.rules.decode(tree, call.version, live)
     except DecodingRefused as error:
         raise quoted.refused(_misfit(call, tree, quoted) or str(error)) from None
+    if quoted.strategic:
+        unknown = sorted(unknown, key=_as_steps)
     if opts.field_validation != "Ignore":
         _complain(call, [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)], opts, quoted)
     if kind.custom and not new.get("apiVersion"):
         raise statuses.internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return kind.rules.redefault(new, known)
+
+
+def _as_steps(path: str) -> list[tuple[int, str]]:
+    """A path to sort by: its names in the order of the alphabet, its indices in that of numbers."""
+    return [(int(step[:-1]), "") if step.endswith("]") else (-1, step) for step in re.split(r"\.|\[", path)]
 
 
 def _misfit(call: Call, tree: Json, quoted: _Quoted) -> str:
