@@ -112,3 +112,10 @@ def test_answers(api: Api) -> None:
     folded = "c: word word word word word word word word word word word word word word word\n      word word"
     assert folded in text
     assert "    d: |\n      x\n      y\n    e: []\n    f:\n    - g: 1\n" in text
+
+
+@pytest.mark.parametrize("text", ["{}", "null", "\n", "b: 1\na: y"], ids=["an empty map", "null", "nothing", "two members"])
+def test_bodies_without_a_kind(api: Api, text: str) -> None:
+    """A body in YAML that names no kind is quoted as it was sent."""
+    reply = api.send("POST", api.path(), text.encode(), type=YAML).refused(400, "BadRequest")
+    assert f": Object 'Kind' is missing in '{text}' (" in reply.message

@@ -130,7 +130,7 @@ def _typed(call: Call, tree: Json, body: bytes, *, lenient: bool = False) -> Jso
             raise _unrecognized(call, f"couldn't get version/kind; json parse error: {text}", body)
     if call.kind.custom:
         if not kind:
-            text = f"Object 'Kind' is missing in '{_as_json(call, tree, body)}'"
+            text = f"Object 'Kind' is missing in '{body.decode(errors='replace')}'"
             if lenient:  # the decoder that is not strict knows which kind was expected
                 version = gotext.quoted(call.version.name)
                 raise statuses.bad_request(f"{call.kind.kind} in version {version} cannot be handled as a {call.kind.kind}: {text}")
@@ -143,11 +143,6 @@ def _typed(call: Call, tree: Json, body: bytes, *, lenient: bool = False) -> Jso
     if (tree["apiVersion"], tree["kind"]) != (call.api_version, call.kind.kind):
         raise _other_type(call, tree["apiVersion"], tree["kind"])
     return tree
-
-
-def _as_json(call: Call, tree: Json, body: bytes) -> str:
-    """The body as JSON text: what came as YAML was turned into it before anything looked at it."""
-    return (body if media(call) == "application/json" else gojson.encode(tree or None)).decode(errors="replace")
 
 
 def _other_version(call: Call, version: str) -> statuses.Refusal:
