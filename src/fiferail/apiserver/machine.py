@@ -164,6 +164,7 @@ class Machine:
         try:
             if len(request.body) > MAX_BODY:
                 raise statuses.too_large(MAX_BODY)
+            statuses.refuse_impersonation(request.headers)
             route = routes.parse(request.method, request.path)
             handler = self._handler(request.path) if route is None or self.paths.get(request.path) else None
             if handler is not None:
