@@ -56,9 +56,16 @@ def _parsed(files: dict[str, bytes], facts: Facts) -> list[Module]:
             continue
         try:
             out.append(Module(path, tree))
-        except RecursionError:
-            facts.skipped.append(Skipped(path, "is nested too deeply to follow"))
+        except Exception as problem:
+            facts.skipped.append(_not_followed(path, problem))
     return out
+
+
+def _not_followed(path: str, problem: Exception) -> Skipped:
+    """A file that breaks the auditor is named and left out: the others are worth more than the traceback."""
+    if isinstance(problem, RecursionError):
+        return Skipped(path, "is nested too deeply to follow")
+    return Skipped(path, f"could not be followed ({type(problem).__name__}); please report it")
 
 
 def _users(files: dict[str, bytes], project: Project, facts: Facts) -> bool:
@@ -100,8 +107,8 @@ def _follow(values: Values, module: Module, facts: Facts) -> list[Walk]:
         top.statements([one for one in module.tree.body if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))])
         walks.append(top)
         _definitions(values, module, module.tree.body, "", None, None, walks)
-    except RecursionError:
-        facts.skipped.append(Skipped(module.path, "is nested too deeply to follow"))
+    except Exception as problem:
+        facts.skipped.append(_not_followed(module.path, problem))
         return []
     return walks
 
