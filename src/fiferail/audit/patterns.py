@@ -1,7 +1,7 @@
-"""Regular expressions that others write (`exclude`), matched in time linear in the text.
+"""Regular expressions that are matched in time linear in the text: those that others write (`exclude`), and ours for whole files.
 
-Called by the command line to check them and by `sources` to use them. They are RE2's, which has no look-around and no back-references:
-a pattern of a hostile configuration cannot make the auditor hang.
+Called by the command line to check patterns, by `sources` and by `golang.load`. They are RE2's, which has no look-around and no
+back-references: neither a hostile configuration nor a hostile file can make the auditor hang.
 """
 
 from __future__ import annotations
@@ -37,3 +37,12 @@ def _compiled(pattern: str) -> Any:
         said = problem.args[0] if problem.args else ""
         words = said.decode("utf-8", "replace") if isinstance(said, bytes) else str(problem)
         raise ConfigError(f"expected a regular expression at `exclude`, got `{pattern}`: {words} (RE2)") from problem
+
+
+def linear(pattern: bytes) -> Any:
+    """A pattern of the auditor's own for bytes of any encoding: `search` gives a match or None."""
+    import re2
+
+    options = re2.Options()
+    options.encoding = re2.Options.Encoding.LATIN1
+    return re2.compile(pattern, options)
