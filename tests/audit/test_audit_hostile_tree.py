@@ -374,7 +374,7 @@ def test_a_report_replaces_the_last_one_whole(tree: Path, monkeypatch: pytest.Mo
 
     monkeypatch.setattr(files.os, "fsync", full)
     with pytest.raises(ConfigError, match=r"out\.txt cannot be written: No space left on device"):
-        _write(str(target), "a new report\n")
+        _write(str(target), b"a new report\n")
     assert target.read_text() == "the last report\n"
     assert sorted(path.name for path in tree.iterdir()) == ["good.go", "out.txt"]
 

@@ -39,15 +39,15 @@ class Change:
     problem: str = ""
 
     def diff(self) -> str:
-        """A unified diff that `git apply` takes."""
+        """A unified diff that `git apply` takes, once it is encoded with `surrogateescape`."""
         old, new = _lines(self.before), _lines(self.after)
         shown = difflib.unified_diff(old, new, _quoted(f"a/{self.file}"), _quoted(f"b/{self.file}"))
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shown)
 
 
 def _lines(data: bytes) -> list[str]:
-    """Lines as a patch counts them: a form feed or a lone carriage return ends none."""
-    text = data.decode("utf-8", "replace")
+    """Lines as a patch counts them: a form feed or a lone carriage return ends none. Bytes that are not UTF-8 stay what they are."""
+    text = data.decode("utf-8", "surrogateescape")
     return [line for line in re.split(r"(?<=\n)", text) if line]
 
 

@@ -169,10 +169,15 @@ def _show_diff(diff: str, output: str | None) -> None:
 
     from fiferail.audit.quoting import lines
 
+    exact = diff.encode("utf-8", "surrogateescape")
     if output:
-        _write(output, diff)
+        _write(output, exact)
+    elif sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS"):
+        typer.echo(lines(diff), nl=False)
     else:
-        typer.echo(lines(diff) if sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS") else diff, nl=False)
+        sys.stdout.flush()
+        sys.stdout.buffer.write(exact)
+        sys.stdout.buffer.flush()
 
 
 def _say(text: str) -> None:
@@ -182,12 +187,12 @@ def _say(text: str) -> None:
     typer.echo(printable(text), err=True)
 
 
-def _write(output: str, text: str) -> None:
+def _write(output: str, data: bytes) -> None:
     from fiferail.audit import files
     from fiferail.audit.config import ConfigError
 
     try:
-        files.write(output, text.encode("utf-8", "backslashreplace"))
+        files.write(output, data)
     except files.Unwritable as problem:
         raise ConfigError(f"{output} {problem}") from problem
 
@@ -202,7 +207,7 @@ def _print(report: Report, form: str, output: str | None) -> None:
     if form in ("github", "sarif"):
         workspace.from_here(report)
     if output:
-        _write(output, render(report, form))
+        _write(output, render(report, form).encode("utf-8", "backslashreplace"))
         return
     if form == "text" and sys.stdout.isatty():
         import shutil
