@@ -77,6 +77,12 @@ def found(code: str, site: Site, message: str, writers: tuple[str, ...]) -> Find
     return Finding(code, "a-rule", message, message, places, [site], writers=writers, flow=places, number=1, fingerprint="f")
 
 
+KNOWN = {
+    *("client", "seen", "API_VERSION", "CRD", "OBJECT", "status", "version", "body", "base", "changed", "difference", "key", "value"),
+    *("fresh", "carried", "moved", "between", "wanted", "older", "problem", "range", "print", "Exception", "_", "apiserver", "known"),
+}
+
+
 class Skeleton(ast.NodeTransformer):
     """The code of a test without its data: every text is one text, every function of the two writers has one name."""
 
@@ -88,9 +94,7 @@ class Skeleton(ast.NodeTransformer):
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> ast.Name:
-        known = {"client", "seen", "API_VERSION", "CRD", "OBJECT", "status", "version", "body", "base", "changed", "difference", "key"}
-        known |= {"value", "fresh", "carried", "moved", "between", "wanted", "older", "problem", "range", "print", "Exception", "_", "apiserver"}
-        return ast.Name(node.id if node.id in known | {"known"} else "writer", node.ctx)
+        return ast.Name(node.id if node.id in KNOWN else "writer", node.ctx)
 
 
 def skeleton(source: str) -> str:
@@ -248,7 +252,8 @@ def test_lines_about_files_are_escaped_too(tmp_path: Path) -> None:
 def test_a_diff_is_exact_in_a_pipe_and_escaped_in_a_job(tmp_path: Path) -> None:
     """`git apply` takes what a pipe or `-o` gets; a GitHub job prints no command of the source."""
     source = (HERE / "fixtures" / "go" / "FR002" / "bad.go").read_text()
-    (tmp_path / "a.go").write_bytes(source.replace("\tbase := client", "\t/*\n::error::x caf\udce9 \x1b[2J\n*/\n\tbase := client").encode("utf-8", "surrogateescape"))
+    source = source.replace("\tbase := client", "\t/*\n::error::x caf\udce9 \x1b[2J\n*/\n\tbase := client")
+    (tmp_path / "a.go").write_bytes(source.encode("utf-8", "surrogateescape"))
     plain = {key: value for key, value in os.environ.items() if key != "GITHUB_ACTIONS"}
 
     def diff(*more: str, **environment: str) -> str:

@@ -1,4 +1,4 @@
-"""A tree that somebody else wrote: devices, FIFOs, links, names, configuration, roles, caches. Each costs one line, and the rest is audited."""
+"""A tree that somebody else wrote: devices, FIFOs, links, names, configuration, roles, caches. Each is one line; the rest is audited."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from fiferail.audit import audit, files
+from fiferail.audit import audit
 from fiferail.audit.cache import Cache
 from fiferail.audit.config import Config, ConfigError
 from fiferail.audit.documents import ALIASED, DEPTH
@@ -152,7 +152,7 @@ def test_an_unreadable_file_is_one_line(tree: Path, monkeypatch: pytest.MonkeyPa
             raise PermissionError(13, "Permission denied", path)
         return opened(path, *rest)
 
-    monkeypatch.setattr(files.os, "open", refusing)
+    monkeypatch.setattr(os, "open", refusing)
     assert skipped(tree) == {"locked.py": "cannot be read: Permission denied"}
 
 
@@ -372,7 +372,7 @@ def test_a_report_replaces_the_last_one_whole(tree: Path, monkeypatch: pytest.Mo
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(files.os, "fsync", full)
+    monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(ConfigError, match=r"out\.txt cannot be written: No space left on device"):
         _write(str(target), b"a new report\n")
     assert target.read_text() == "the last report\n"

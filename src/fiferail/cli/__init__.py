@@ -78,7 +78,12 @@ def _typed(given: list[str]) -> int:
 
 
 def _code(ended: SystemExit) -> int:
-    """The exit code of a command that ended itself; text instead of a number says why it could not run."""
+    """The exit code of a command that ended itself; text instead of a number says why it could not run.
+
+    typer ends with 1 where the reader of the output has left.
+    """
+    if isinstance(ended.__context__, BrokenPipeError):
+        return 2
     if ended.code is None or isinstance(ended.code, int):
         return ended.code or 0
     print(f"fiferail: {ended.code}", file=sys.stderr)
