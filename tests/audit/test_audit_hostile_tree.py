@@ -395,6 +395,12 @@ MUCH = {
     "calls in calls": b"var a = x" + b".patch(" * 100_000 + b'"status")',
     "one long name": b"var a = b." + b"patch" * 100_000 + b"Status()\n",
     "dots": b"." * 400_000 + b" Status(\n",
+    "words that are no Go": b"not " * 50_000 + b"\nx.Status().Update(ctx, y)",
+    "writes in one function": (
+        b"func (r *R) f(ctx context.Context, g *Gadget) error {\n"
+        + b"\tif err := r.Status().Update(ctx, g); err != nil {\n\t\treturn err\n\t}\n" * 500
+        + b"\treturn nil\n}\n"
+    ),
 }
 
 
@@ -405,6 +411,16 @@ def test_much_of_the_same_is_read_in_linear_time(tree: Path, name: str) -> None:
     started = time.process_time()
     audit([str(tree)], NO_CACHE)
     assert time.process_time() - started < 10
+
+
+def test_a_function_with_more_writes_than_any_real_one_is_listed_and_named(tree: Path) -> None:
+    """Every write of it is in the list; a line says that the rules did not look at it in full."""
+    call = '    api.replace_namespaced_custom_object_status("example.io", "v1", "default", "gadgets", "g", body)\n'
+    (tree / "much.py").write_text("import kubernetes\n\n\ndef report(api, body):\n" + call * 1100)
+    report = audit([str(tree)], NO_CACHE)
+    assert sum(site.file == "much.py" for site in report.facts.sites) == 1100
+    said = {one.file: one.why for one in report.facts.skipped}
+    assert said["much.py:5"] == "report is too large to be judged in full (1100 writes in one function): they are listed"
 
 
 def test_a_comment_covers_the_next_line_of_code() -> None:

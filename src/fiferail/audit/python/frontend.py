@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fiferail.audit.model import Controller, Facts, Ownership, Skipped
+from fiferail.audit.model import Controller, Facts, Ownership, Skipped, too_large
 from fiferail.audit.python import callers, reading
 from fiferail.audit.python.module import Class, Module
 from fiferail.audit.python.project import Project, endings
@@ -42,6 +42,10 @@ def audit_python(files: dict[str, bytes], *, generated: bool = False) -> Facts:
     callers.list_calls(walks)
     for walk in walks:
         if walk.sites:
+            large = too_large(walk.events, len(walk.sites))
+            if large:
+                walk.events = []
+                facts.skipped.append(Skipped(f"{walk.module.path}:{walk.sites[0].line}", f"{walk.name} {large}"))
             facts.functions.append(walk.function())
             facts.sites.extend(walk.sites)
     _ownership(facts)
