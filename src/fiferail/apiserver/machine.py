@@ -81,7 +81,7 @@ class Machine:
         self.recorder = recorder
         #: Whether the garbage collector and the namespace lifecycle run (a bare API server has neither).
         self.controllers = controllers
-        self._second = (0, "")
+        self._second: tuple[int | None, str] = (None, "")
         if store is None:
             for kind in _built_in() if kinds is None else kinds:
                 self.kinds[kind.group, kind.plural] = kind

@@ -78,6 +78,16 @@ def _decoded(part: bytes) -> str:
     return (unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace")
 
 
+def request_head(method: bytes, target: bytes, version: str, headers: Mapping[str, str]) -> bytes:
+    """A request's head again, without its wish to upgrade."""
+    kept = {name: value for name, value in headers.items() if name not in ("upgrade", "connection")}
+    tokens = [token.strip() for token in headers.get("connection", "").split(",") if token.strip().lower() in ("close", "keep-alive")]
+    if tokens:
+        kept["connection"] = ", ".join(tokens)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in kept.items())
+    return b"%b %b HTTP/%b\r\n%b\r\n" % (method, target, version.encode("ascii"), lines.encode("latin-1"))
+
+
 class Clock:
     """The Date header, made once a second."""
 
