@@ -9,7 +9,7 @@ from pathlib import Path
 from .measure import save
 
 #: Each module has run() -> result and render() -> Markdown.
-ALL = ("apiserver", "checker", "faults", "operators", "flush_cpu", "contention")
+ALL = ("apiserver", "checker", "faults", "operators", "flush_cpu", "contention", "load")
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 HEAD = """\
 # Benchmarks

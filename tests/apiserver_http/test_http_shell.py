@@ -125,7 +125,8 @@ def test_chunked_bodies_are_joined() -> None:
 def test_pipelined_requests_are_answered_in_order() -> None:
     """Requests sent without waiting come back in their order, even behind a delayed one."""
     with serving() as (server, _):
-        raw = b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\nGET /late HTTP/1.1\r\nHost: localhost\r\n\r\nGET /3 HTTP/1.1\r\n" + CLOSE + b"\r\n"
+        first = b"".join(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in (b"/1", b"/late"))
+        raw = first + b"GET /3 HTTP/1.1\r\n" + CLOSE + b"\r\n"
         received = exchange(server, raw)
     assert received.index(b'"/1"') < received.index(b'"late"') < received.index(b'"/3"')
     assert received.count(b"HTTP/1.1 200 OK") == 3

@@ -246,7 +246,8 @@ def view(entry: Entry, kind: Kind, version: Version) -> Json:
     found = entry.views.get(version)
     if found is None:
         found = kind.rules.read(entry.obj, version)
-        entry.views = {**entry.views, version: found}
+        if entry.caching:
+            entry.views = {**entry.views, version: found}
     return found
 
 
@@ -262,7 +263,8 @@ def item(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get((version, "item"))
     if data is None:
         data = gojson.encode(untyped(view(entry, kind, version)))
-        entry.encoded = {**entry.encoded, (version, "item"): data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, (version, "item"): data}
     return data
 
 
@@ -271,5 +273,6 @@ def encoded(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get(version)
     if data is None:
         data = gojson.encode(view(entry, kind, version))
-        entry.encoded = {**entry.encoded, version: data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, version: data}
     return data

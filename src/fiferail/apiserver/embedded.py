@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..wire import Answer, Request
-from . import discovery, openapi, reviews, routes, statuses, tables
+from . import discovery, kubeconfig, openapi, reviews, routes, statuses, tables
 from .faults import Delayed as DelayedByFault
 from .faults import Lost
 from .http.access import is_loopback
@@ -110,11 +110,12 @@ class EmbeddedServer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def kubeconfig(self, path: str | Path) -> Path:
-        """Writes a kubeconfig for this server and gives its path back."""
-        target = Path(path)
-        target.write_text(kubeconfig_text(self.url, next(iter(self.tokens), "fiferail")))
-        return target
+    def kubeconfig(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes a kubeconfig for this server, readable by its owner only, and gives its path back.
+
+        A file that fiferail did not write is replaced only with `force`. Raises FileExistsError, or another OSError.
+        """
+        return kubeconfig.write(Path(path), self.url, next(iter(self.tokens), "fiferail"), force=force)
 
     def transport(self, *, agent: str = "fiferail", user: User | None = None) -> Transport:
         """A way to the same machine without HTTP, safe to use while the server runs."""
@@ -227,27 +228,3 @@ def equip(machine: Machine) -> Machine:
 
     machine.tables = render
     return machine
-
-
-def kubeconfig_text(url: str, token: str) -> str:
-    """A kubeconfig with one cluster, one user and one context. A certificate, where there is one, is not checked: it is a test's."""
-    unchecked = "\n    insecure-skip-tls-verify: true" if url.startswith("https:") else ""
-    return f"""\
-apiVersion: v1
-kind: Config
-current-context: fiferail
-clusters:
-- name: fiferail
-  cluster:
-    server: {url}{unchecked}
-contexts:
-- name: fiferail
-  context:
-    cluster: fiferail
-    user: fiferail
-    namespace: default
-users:
-- name: fiferail
-  user:
-    token: {token}
-"""

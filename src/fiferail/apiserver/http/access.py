@@ -107,7 +107,8 @@ def _bare(host: str) -> str:
 
 
 def _foreign_host(host: str) -> Refusal:
-    how = f'a server for this machine serves localhost and 127.0.0.1; allow another name with --allow-host or allowed_hosts=["{_bare(host)}"]'
+    option = f'--allow-host or allowed_hosts=["{_bare(host)}"]'
+    how = f"a server for this machine serves localhost and 127.0.0.1; allow another name with {option}"
     return statuses.status(403, "Forbidden", f'the request names the host "{host}": {how}', {})
 
 

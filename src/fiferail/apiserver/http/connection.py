@@ -12,7 +12,7 @@ import asyncio
 import re
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httptools
 
@@ -107,7 +107,7 @@ class Connection(asyncio.Protocol):
     def __init__(self, application: Application, loop: asyncio.AbstractEventLoop) -> None:
         self._application = application
         self._loop = loop
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: Any = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]
         self._waiting: deque[tuple[Request, bool, bool]] = deque()
         self._watch: Feed | None = None
@@ -146,6 +146,11 @@ class Connection(asyncio.Protocol):
         if self._parked is not None:
             self._parked.abandon()
         self._waiting.clear()
+        # The parser, the watch and this object refer to each other, and asyncio's transport to itself. `fiferail serve` does not look
+        # for such cycles while it is busy.
+        self._parser = self._watch = None
+        vars(self._transport).pop("_read_ready_cb", None)
+        self._reset()
 
     def pause_writing(self) -> None:
         self._stalled = True

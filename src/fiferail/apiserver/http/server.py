@@ -13,7 +13,6 @@ import logging
 import socket
 import threading
 from contextlib import suppress
-from itertools import count
 from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
@@ -80,7 +79,8 @@ class HttpServer:
         self._exhausted_until = 0.0
         self._tokens = dict(tokens or {})
         self._tls = tls
-        self._requests = count(1)
+        #: How many requests were answered.
+        self.answered = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._serving = self._finishing = False
@@ -96,7 +96,8 @@ class HttpServer:
 
     def audit_id(self) -> str:
         """A new id for the Audit-Id header."""
-        return f"00000000-0000-4000-8000-{next(self._requests):012x}"
+        self.answered += 1
+        return f"00000000-0000-4000-8000-{self.answered:012x}"
 
     def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | Parked | None:
         """The handler's answer, or why it was not asked."""
