@@ -260,7 +260,7 @@ class Store:
         while self.size > self.keep_bytes * 17 // 16:
             heaviest = max(self.tables.values(), key=lambda table: table.size)
             self.size -= heaviest.size
-            heaviest.shrink(max(0, heaviest.size + self.size - self.keep_bytes))
+            heaviest.shrink(max(0, self.keep_bytes - self.size))
             self.size += heaviest.size
 
     def compact(self, revision: int | None = None) -> None:
