@@ -22,7 +22,7 @@ READS: dict[str, tuple[str, str, tuple[tuple[str, str], ...], Any]] = {
 
 
 def world(recorder: Any) -> tuple[Machine, Transport]:
-    machine = Machine(clock=lambda: 0.0)
+    machine = Machine(clock=lambda: 1_700_000_000.0)
     transport = Transport(machine)
     transport.send(request_of("POST", CONFIGMAPS, {"metadata": {"name": "a"}, "data": {"x": "1"}}, manager="maker"))
     machine.recorder = recorder

@@ -162,12 +162,9 @@ def test_a_foreign_kubeconfig_is_not_replaced(tmp_path: Path) -> None:
     assert running.stop()[0] == 0
 
 
-HOLDING = """
-class Held:
-    def __del__(self):
-        print("taken apart")
-
-held = Held()
+TEARDOWN = """
+import atexit
+atexit.register(print, "taken apart")
 from fiferail.cli import main
 main()
 """
@@ -175,7 +172,7 @@ main()
 
 def test_it_ends_without_taking_its_objects_apart(monkeypatch: pytest.MonkeyPatch) -> None:
     """SIGTERM ends the process at once: freeing 100,000 objects one by one took 9 s, and whoever sent it may not wait."""
-    monkeypatch.setitem(globals(), "COMMAND", [sys.executable, "-c", HOLDING])
+    monkeypatch.setitem(globals(), "COMMAND", [sys.executable, "-c", TEARDOWN])
     running = Serving()
     started = time.perf_counter()
     assert running.stop(signal.SIGTERM) == (0, "", "")
