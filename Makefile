@@ -39,8 +39,9 @@ real: $(READY)   ## build kube-apiserver, etcd and kubectl once, into the user's
 unit: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup
 
-fuzz: $(READY) real  ## the differential fuzzer: make fuzz SECONDS=600
+fuzz: $(READY) real  ## the fuzzers: make fuzz SECONDS=600 (each)
 	@$(BIN)/python -m fiferail.testing.differential --seconds $(SECONDS)
+	@$(BIN)/python -m fiferail.testing.differential.hostile --seconds $(SECONDS)
 
 bench: $(READY) real $(SEMGREP)  ## every benchmark; writes docs/benchmarks.md and docs/benchmarks-audit.md
 	@$(BIN)/python -m benchmarks
