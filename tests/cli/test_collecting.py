@@ -30,7 +30,8 @@ def collected() -> Iterator[list[int]]:
 
 def test_under_load_only_young_objects_are_looked_at(collected: list[int]) -> None:
     """However many objects requests leave behind, no look walks more than what came since the last one."""
-    requests, kept = iter(range(10**6)), []
+    requests = iter(range(10**6))
+    kept: list[list[list[int]]] = []
     collector = Collector(lambda: next(requests))
     for _ in range(2 * IDLE):
         kept.append([[] for _ in range(2 * YOUNG)])
@@ -43,7 +44,7 @@ def test_under_load_only_young_objects_are_looked_at(collected: list[int]) -> No
 def test_a_quiet_server_collects_everything_once(collected: list[int]) -> None:
     """After 30 s without a request a full collection finds what the young ones missed, and then there is no other."""
     collector = Collector(lambda: 7)
-    kept = [[] for _ in range(2 * YOUNG)]  # type: ignore[var-annotated]
+    kept: list[list[int]] = [[] for _ in range(2 * YOUNG)]
     for _ in range(5 * IDLE):
         collector.look()
     assert collected == [0, 2]

@@ -1,4 +1,4 @@
-"""`python -m fiferail.testing.differential.hostile [--seconds N] [--seed N]`: hostile bytes against `fiferail serve` until the time is over.
+"""`python -m fiferail.testing.differential.hostile [--seconds N] [--seed N]`: hostile bytes against `fiferail serve` for so long.
 
 A script is what one connection sends: requests that are fine, with their framing spoiled, cut, repeated and mixed, in pieces or at
 once; the client then reads or goes away. After each script another client must be answered within a second. The server must not end,
@@ -41,7 +41,8 @@ _HEADERS = (
     b"User-Agent: curl/8", b"X: " + b"x" * 70_000,
 )  # fmt: skip
 _ODD_HEADERS = (
-    b"Upgrade: websocket", b"Accept: \xff", b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding:\tchunked",
+    b"Upgrade: websocket", b"Accept: \xff",
+    b"Transfer-Encoding: chunked", b"Transfer-Encoding: gzip, chunked", b"Transfer-Encoding:\tchunked",
     b"Transfer-Encoding: identity", b"Content-Length: 0", b"Content-Length: 5", b"Content-Length: -1", b"Content-Length: 4294967296",
     b"Content-Length: 99999999999999999999", b"Content-Length: 3, 3", b"Host: evil.example", b"Host:", b"Origin: null",
     b" folded: header", b"No colon", b": empty", b"X\x00Y: z",
