@@ -6,6 +6,7 @@ import json
 import re
 import socket
 import ssl
+import time
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -106,6 +107,27 @@ def test_a_second_host_is_refused(wire: Wire) -> None:
     """Two Host headers are two opinions about who is asked."""
     received = wire.ask(head(wire, b"GET", b"/version", b"Host: evil.example", b"Connection: close"))
     assert received.startswith(b"HTTP/1.1 400 Bad Request\r\n")
+
+
+@pytest.mark.parametrize("host", [b"a b", b"evil/x", b"\xff", b"a@b", b"<x>"])
+def test_a_host_that_is_none_is_refused(wire: Wire, host: bytes) -> None:
+    """Characters that no host has are refused in the same words."""
+    received = wire.ask(b"GET /version HTTP/1.1\r\nHost: " + host + b"\r\nConnection: close\r\n\r\n")
+    assert received.startswith(b"HTTP/1.1 400 Bad Request: malformed Host header\r\n")
+
+
+@pytest.mark.parametrize(("pairs", "code"), [(9_999, b"400"), (10_000, b"200")])
+def test_a_query_of_too_many_pairs_is_ignored(wire: Wire, pairs: int, code: bytes) -> None:
+    """Go's parser takes 10,000 pairs: with one more the wrong selector among them is not seen."""
+    received = wire.ask(head(wire, b"GET", CONFIGMAPS + b"?labelSelector=(((" + b"&a" * pairs, b"Connection: close"))
+    assert codes(received) == [code]
+
+
+def test_a_path_of_many_parts_is_no_work(wire: Wire) -> None:
+    """Half a million parts that lead nowhere are 404, and at once."""
+    started = time.perf_counter()
+    assert codes(wire.ask(head(wire, b"GET", b"/" + b"a/" * 400_000, b"Connection: close"))) == [b"404"]
+    assert time.perf_counter() - started < 10, "it took minutes"
 
 
 def test_an_allowed_origin_gets_the_headers_of_the_real_server(wire: Wire) -> None:

@@ -159,7 +159,7 @@ _negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
 def _check_route(accept: str, listing: bool) -> None:
     """The routes of built-in kinds look at media types before anything else does, and know no `application/*`."""
     if {clause.partition(";")[0].strip() for clause in accept.split(",")} & {*_MEDIA_TYPES, "*/*"}:
-        if len(_routed) < 200:
+        if len(_routed) < 200 and len(accept) < 1000:
             _routed.add(accept)
         return
     offered = (*_MEDIA_TYPES, f"{_JSON};stream=watch", f"{_MEDIA_TYPES[2]};stream=watch") if listing else _MEDIA_TYPES
@@ -180,7 +180,7 @@ def negotiate(accept: str, *, custom: bool = True, listing: bool = False) -> Out
     for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
         output = _offer(media_type, parameters)
         if output is not None:
-            if len(_negotiated) < 200:
+            if len(_negotiated) < 200 and len(accept) < 1000:
                 _negotiated[accept] = output
             return output
     raise statuses.not_acceptable(_MEDIA_TYPES)

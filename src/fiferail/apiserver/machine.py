@@ -238,11 +238,9 @@ class Machine:
 
     def _handler(self, path: str) -> Handler | None:
         handler = self.paths.get(path) or self.paths.get(path.rstrip("/"))
-        while handler is None and "/" in path:
-            path = path[: path.rstrip("/").rfind("/") + 1]
-            handler = self.paths.get(path)
-            if path == "/":
-                break
+        if handler is None:
+            above = [key for key in self.paths if key.endswith("/") and path.startswith(key)]
+            handler = self.paths[max(above, key=len)] if above else None
         return handler
 
     def _first_objects(self) -> None:

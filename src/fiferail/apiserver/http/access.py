@@ -55,7 +55,7 @@ class Access:
         if host not in self._known:
             if not self._accepts(host):
                 return _foreign_host(host)
-            if len(self._known) < 100:
+            if len(self._known) < 100 and len(host) < 300:
                 self._known.add(host)
         origin = headers.get("origin")
         if origin is not None:

@@ -18,7 +18,7 @@ import httptools
 
 from ...wire import Answer, Request
 from .feed import Feed
-from .messages import BadTarget, plain, rendered, request_head, split_target, stream_head, wants_indent
+from .messages import BadTarget, is_host, plain, rendered, request_head, split_target, stream_head, wants_indent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -264,6 +264,9 @@ class Connection(asyncio.Protocol):
             return
         if self._hosts > 1:
             self._refuse(400)
+            return
+        if not is_host(self._headers.get("host", "")):
+            self._refuse(400, "malformed Host header")
             return
         try:
             path, query = split_target(self._target)
