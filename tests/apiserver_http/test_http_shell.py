@@ -186,6 +186,36 @@ def test_an_unknown_method_behind_another_request_answers_nothing_twice() -> Non
     assert received.endswith(b"400 Bad Request")
 
 
+def test_a_refusal_comes_after_the_answers_before_it() -> None:
+    """However many requests stand before one that cannot be read, all are answered, and the refusal is the last."""
+    with serving() as (server, _):
+        received = exchange(server, b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100 + b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n")
+    assert received.count(b'"/1"') == 100
+    assert received.endswith(b"505 HTTP Version Not Supported: unsupported protocol version")
+
+
+def test_a_client_that_pipelines_leaves_others_their_turn() -> None:
+    """Of 1,000 requests in one packet only some are handled before another client is answered."""
+    with serving() as (server, echo):
+        order: list[str] = []
+        original, arrived = echo.handle, threading.Event()
+
+        def handle(request: Request, user: User | None) -> Answer | Tape | Delayed | None:
+            order.append(request.path)
+            if len(order) == 1:
+                assert arrived.wait(10)
+            return original(request, user)
+
+        echo.handle = handle  # type: ignore[method-assign]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as greedy:
+            greedy.sendall(b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as other:
+                other.sendall(b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                arrived.set()
+                assert b'"/other"' in other.recv(65536)
+    assert order.index("/other") < 500
+
+
 def test_upgrades_are_declined_by_answering() -> None:
     """Requests that ask to upgrade are answered as any other, any number of them in one packet."""
     ask = b"GET /u HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"

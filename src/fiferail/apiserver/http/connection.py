@@ -29,6 +29,10 @@ HEAD_LIMIT = 1024 * 1024 + 4096
 #: What is read and thrown away of a body that is too large, so that its sender gets to read the refusal.
 DRAIN_LIMIT = 64 * 1024 * 1024
 
+#: How much is read at a time, and how many requests are answered in one turn: other connections are served in between.
+READ_SIZE = 64 * 1024
+TURN = 16
+
 _UNUSUAL_METHOD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ")
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
 
@@ -113,6 +117,11 @@ class Connection(asyncio.Protocol):
         self._watch: Feed | None = None
         self._parked: Parked | None = None
         self._busy = False
+        #: The turn in which waiting requests are served next, and how many may still be answered in this one.
+        self._turn: asyncio.Handle | None = None
+        self._left = TURN
+        #: What the last request, which cannot be read, is answered with.
+        self._refusal = b""
         #: Whether the client is behind with reading its answers.
         self._stalled = False
         self._closing = False
@@ -136,6 +145,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
+        if hasattr(transport, "max_size"):
+            transport.max_size = READ_SIZE
         self._application.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -167,7 +178,8 @@ class Connection(asyncio.Protocol):
         self._next()
 
     def data_received(self, data: bytes) -> None:
-        while data and not self._closing:
+        self._left = TURN
+        while data and not self._closing and not self._refusal:
             # Counted from the last byte of a body: before one this is the head, after one the trailer.
             self._head_bytes += len(data)
             if self._head_bytes > HEAD_LIMIT and self._head_only(data):
@@ -177,7 +189,8 @@ class Connection(asyncio.Protocol):
 
     def expire(self, earliest: float) -> None:
         """Ends the connection if the head that is being read began before this time, as the real server does: without a word."""
-        if self._head_since is not None and self._head_since < earliest and not self._busy and not self._stalled:
+        reading = not self._busy and not self._stalled and not self._waiting
+        if reading and self._head_since is not None and self._head_since < earliest:
             self.cut()
 
     def _parsed(self, data: bytes) -> bytes:
@@ -207,7 +220,8 @@ class Connection(asyncio.Protocol):
         self._body_follows = False
         head = request_head(self._parser.get_method(), self._target, self._parser.get_http_version(), self._headers)
         self._parser = httptools.HttpRequestParser(self)
-        return head + rest
+        self._parser.feed_data(head)
+        return rest
 
     def _head_only(self, data: bytes) -> bool:
         """Whether these bytes are still head: a large body may come in the same read as the end of a small head."""
@@ -252,7 +266,7 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._in_head = True
-        if self._closing or self._body_follows:
+        if self._closing or self._refusal or self._body_follows:
             return
         self._completed += 1
         version = self._parser.get_http_version()
@@ -285,21 +299,31 @@ class Connection(asyncio.Protocol):
             headers=self._headers,
         )
         keep_alive = bool(self._parser.should_keep_alive()) and method != "CONNECT"
-        if self._busy or self._stalled:
+        if self._busy or self._stalled or self._waiting or not self._left:
             self._waiting.append((request, keep_alive, oversized))
             self._transport.pause_reading()
+            self._take_turn()
         else:
+            self._left -= 1
             self._serve(request, keep_alive, oversized)
 
     # refusals before any handler
 
     def _refuse(self, status: int, note: str = "", text: str = "") -> None:
+        refusal = plain(status, text, note)
+        if self._busy or self._waiting:
+            self._refusal = refusal  # after the answers to the requests before it
+            self._transport.pause_reading()
+        else:
+            self._close_with(refusal)
+
+    def _close_with(self, refusal: bytes) -> None:
         self._closing = True
-        self._transport.write(plain(status, text, note))
+        self._transport.write(refusal)
         self._transport.close()
 
     def _unreadable(self, error: str) -> None:
-        if self._closing:
+        if self._closing or self._refusal:
             return
         if "version" in error.lower():
             self._refuse(505, "unsupported protocol version")
@@ -404,13 +428,28 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _next(self) -> None:
-        """Serves what was pipelined behind a busy answer."""
-        while self._waiting and not self._busy and not self._stalled and not self._closing:
+        """Serves what was pipelined: some of it, and the rest after whatever else waits for the loop."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        for _ in range(TURN):
+            if not self._waiting or self._busy or self._stalled or self._closing:
+                break
             self._serve(*self._waiting.popleft())
-        if not self._waiting and not self._stalled and not self._closing:
+        if self._closing:
+            return
+        if self._waiting:
+            self._take_turn()
+        elif self._refusal and not self._busy:
+            self._close_with(self._refusal)
+        elif not self._stalled:
             if self._head_since is not None:
                 self._head_since = self._loop.time()  # the rest of a head could not come while nothing was read
             self._transport.resume_reading()
+
+    def _take_turn(self) -> None:
+        if self._turn is None and not self._busy and not self._stalled:
+            self._turn = self._loop.call_soon(self._next)
 
     def cut(self) -> None:
         """Ends the connection at once: the server stops, or a fault wants it so."""
