@@ -159,7 +159,7 @@ _negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
 def _check_route(accept: str, listing: bool) -> None:
     """The routes of built-in kinds look at media types before anything else does, and know no `application/*`."""
     if {clause.partition(";")[0].strip() for clause in accept.split(",")} & {*_MEDIA_TYPES, "*/*"}:
-        if len(_routed) < 200:
+        if len(_routed) < 200 and len(accept) < 1000:
             _routed.add(accept)
         return
     offered = (*_MEDIA_TYPES, f"{_JSON};stream=watch", f"{_MEDIA_TYPES[2]};stream=watch") if listing else _MEDIA_TYPES
@@ -180,7 +180,7 @@ def negotiate(accept: str, *, custom: bool = True, listing: bool = False, tables
     for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
         output = _offer(media_type, parameters)
         if output is not None and (tables or output.transform != "Table"):
-            if tables and len(_negotiated) < 200:
+            if tables and len(_negotiated) < 200 and len(accept) < 1000:
                 _negotiated[accept] = output
             return output
     raise statuses.not_acceptable(_MEDIA_TYPES)
@@ -235,7 +235,8 @@ def view(entry: Entry, kind: Kind, version: Version) -> Json:
     found = entry.views.get(version)
     if found is None:
         found = kind.rules.read(entry.obj, version)
-        entry.views = {**entry.views, version: found}
+        if entry.caching:
+            entry.views = {**entry.views, version: found}
     return found
 
 
@@ -251,7 +252,8 @@ def item(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get((version, "item"))
     if data is None:
         data = gojson.encode(untyped(view(entry, kind, version)))
-        entry.encoded = {**entry.encoded, (version, "item"): data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, (version, "item"): data}
     return data
 
 
@@ -260,5 +262,6 @@ def encoded(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get(version)
     if data is None:
         data = gojson.encode(view(entry, kind, version))
-        entry.encoded = {**entry.encoded, version: data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, version: data}
     return data

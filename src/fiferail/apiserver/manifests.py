@@ -35,12 +35,17 @@ def load_crds(machine: Machine, sources: Iterable[str | Path | Json]) -> list[st
     names = []
     for source in sources:
         if isinstance(source, (str, Path)):
-            found = [_create(machine, crd, str(file)) for file in files(Path(source)) for crd in crds_in(file)]
-            if not found:
-                raise ManifestError(f"{source}: no CustomResourceDefinition in it")
-            names += found
+            names += _created(machine, Path(source))
         else:
             names.append(_create(machine, source, "the given object"))
+    return names
+
+
+def _created(machine: Machine, path: Path) -> list[str]:
+    names = [_create(machine, crd, str(file)) for file in files(path) for crd in crds_in(file)]
+    if not names:
+        where = "directory" if path.is_dir() else "file"
+        raise ManifestError(f"{path}: no CustomResourceDefinition in this {where}")
     return names
 
 

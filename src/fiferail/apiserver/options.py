@@ -61,10 +61,10 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
 def writing(request: Request, kind: str) -> Options:
     """CreateOptions, UpdateOptions or PatchOptions."""
-    return _writing(request.query, kind, request.content_type.startswith(APPLY_PATCH))
+    usual = sum(len(value) for _, value in request.query) <= 1024 and len(request.query) <= 10  # others are not remembered
+    return (_remembered if usual else _writing)(request.query, kind, request.content_type.startswith(APPLY_PATCH))
 
 
-@lru_cache(maxsize=1024)
 def _writing(pairs: tuple[tuple[str, str], ...], kind: str, apply: bool) -> Options:
     query, dry_run = _first(pairs), _all(pairs, "dryRun")
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
@@ -82,6 +82,9 @@ def _writing(pairs: tuple[tuple[str, str], ...], kind: str, apply: bool) -> Opti
     if errors:
         raise _refused(kind, errors)
     return Options(field_manager=manager, dry_run=bool(dry_run), field_validation=validation or "Warn", force=force)
+
+
+_remembered = lru_cache(maxsize=1024)(_writing)
 
 
 def reading(request: Request) -> Options:
