@@ -92,6 +92,13 @@ def test_a_chunked_body_behind_a_wish_to_upgrade_is_read_too(wire: Wire) -> None
     assert codes(received) == [b"201", b"200"]
 
 
+def test_a_wish_to_upgrade_hides_no_wrong_framing(wire: Wire) -> None:
+    """A transfer encoding that nobody knows is refused in the same words, upgrade or not."""
+    received = wire.ask(head(wire, b"POST", CONFIGMAPS, b"Transfer-Encoding: identity", *UPGRADE) + b"1\r\na\r\n0\r\n\r\n")
+    assert received.startswith(b"HTTP/1.1 501 Not Implemented\r\n")
+    assert received.endswith(b"\r\n\r\nUnsupported transfer encoding")
+
+
 def test_a_trailer_does_not_authenticate(wire: Wire) -> None:
     """Headers after a chunked body come too late to be credentials."""
     body = configmap("trailed")

@@ -220,7 +220,7 @@ class Connection(asyncio.Protocol):
         self._body_follows = False
         head = request_head(self._parser.get_method(), self._target, self._parser.get_http_version(), self._headers)
         self._parser = httptools.HttpRequestParser(self)
-        self._parser.feed_data(head)
+        self._parsed(head)
         return rest
 
     def _head_only(self, data: bytes) -> bool:
