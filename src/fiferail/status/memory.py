@@ -195,7 +195,7 @@ def _number(text: str) -> int:
 
 
 class Versioned(msgspec.Struct):
-    """Of the metadata, the version."""
+    """Of the metadata, the version and the uid."""
 
     version: str = msgspec.field(name="resourceVersion", default="")
     uid: str = ""

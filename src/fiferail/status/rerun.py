@@ -10,13 +10,12 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..objects.paths import Path, find, render
+from ..objects.paths import Path, find
 from ..objects.tree import differences
 from . import flow
 from .conversation import Stale
-from .decide import NOTHING, PERHAPS, Decision, Ground, Verdict, conflict, conflicting, moved
+from .decide import NOTHING, PERHAPS, Ground, conflict, conflicting, moved, repairs
 from .effects import Call
-from .managers import last_writer
 from .outcome import Kind
 from .shapes import place_of
 
@@ -31,7 +30,7 @@ if TYPE_CHECKING:
 
 
 def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None) -> Conversation[Outcome]:
-    """The conversation."""
+    """Run the function and flush, again on the live object while something that the function looked at has changed."""
     patience, stage = core.patience(), opened.stage
     first = _ground(core, opened, stage.seen)
     requests, runs = 0, 0
@@ -64,10 +63,8 @@ def called(fn: Callable[[Any], Any], *arguments: Any) -> Conversation[Any]:
 
 def _ground(core: Core, opened: Open, seen: Json) -> Ground:
     """What the caller's closure may hold."""
-    manager, kind = core.settings.field_manager, opened.target.kind_name
     own = opened.own or flow.known(flow.current(), core, opened.target.uid, opened.version)
-    known = own.advanced(seen)
-    return Ground(seen, known, {}, manager, lambda path: core.registry.owns(manager, kind, path))
+    return Ground(seen, own.advanced(seen), {}, core.settings.field_manager, core.claimed(opened.target))
 
 
 def _differing(path: Path, known: Json, live: Json) -> list[Path]:
@@ -91,12 +88,10 @@ def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
         path for path in moved(first.known, live, intents)
         if place_of(path) not in owned and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
     ]  # fmt: skip
-    writers = {path: last_writer(live, path) for path in unseen}
-    refused = [path for path, writer in writers.items() if not first.claimed(path) or writer in (None, first.manager)]
+    refused, repaired = repairs(first, live, unseen)
     if refused:
-        decision: Decision = conflicting(first, live, intents, refused)
-        assert decision.verdict is Verdict.CONFLICT
-        error = conflict(str(opened.target), decision.changes, landed=PERHAPS if opened.may_have_landed else NOTHING)
+        changes = conflicting(first, live, intents, refused).changes
+        error = conflict(str(opened.target), changes, landed=PERHAPS if opened.may_have_landed else NOTHING)
         error.add_note("The function ran again on the live object, and wrote this without looking at the status that it was given.")
         raise error
-    return tuple((render(path), writer or "") for path, writer in writers.items())
+    return repaired

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .reads import Look, meet, merged
+from ..objects.paths import meet
+from .reads import Look, merged
 from .stage import SHARED
 
 if TYPE_CHECKING:
@@ -116,7 +117,8 @@ def hit(staged: Staged, intents: Iterable[Intent], changed: Sequence[Path]) -> f
 
 
 def others(staged: Staged, plan: Plan, changed: Sequence[Path], calling: str = SHARED) -> tuple[Plan, frozenset[str]] | None:
-    """The plan without the scopes whose decisions no longer stand, and those; None where that concerns everybody, or the caller."""
+    """The plan without the scopes whose decisions no longer stand, and the names of these scopes; None where `calling` or what was staged
+    without a scope is among them."""
     out = hit(staged, plan.intents, changed) if staged.log.scopes or len(staged.reads) > 1 else frozenset((SHARED,))
     if not out or SHARED in out or calling in out:
         return None

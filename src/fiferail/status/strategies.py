@@ -98,7 +98,7 @@ def merge(snapshot: Json, intents: Sequence[Intent], root: str, *, locked: bool)
     return Body(gojson.encode(patch), MERGE_PATCH, snapshot, target)
 
 
-def apply(snapshot: Json, intents: Sequence[Intent], manager: str, shapes: Shapes) -> Body | None:
+def apply(snapshot: Json, intents: Sequence[Intent], manager: str) -> Body | None:
     """Server-side apply of all that this manager owns already, with the changes; what is left out would be removed."""
     target = applied(intents, snapshot)
     if target is snapshot:

@@ -17,6 +17,7 @@ from ..errors import FiferailError
 from ..objects.paths import Value
 from .core import Core, Open, Settings
 from .effects import run, run_async
+from .patience import Budget
 from .strategies import COMPARE, MERGE, Strategy
 from .view import MapView, Status
 
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from .effects import Conversation
     from .hooks import Hook
     from .outcome import Made, Outcome
-    from .patience import Budget
     from .scopes import Scope
     from .targets import Resource
 
@@ -64,8 +64,6 @@ def _settings(
     field_manager: str, strategy: Strategy, keys: Mapping[str, Sequence[str]] | None, budget: Budget | None, timeout: float | None,
     now: Callable[[], str] | None, chance: Callable[[], float] | None, seconds: Callable[[], float] | None,
 ) -> Settings:  # fmt: skip
-    from .patience import Budget
-
     return Settings(
         field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
         budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance,
