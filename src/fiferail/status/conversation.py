@@ -288,7 +288,8 @@ class Stale(Conflict):
     def withhold(self, scopes: Sequence[str]) -> None:
         """Say that only these parts of the session were left out."""
         self.scopes = tuple(scopes)
-        self.args = (str(self).replace(NOTHING, f"only what {', '.join(scopes)} staged was withheld, the rest was written"),)
+        withheld = f"only what {', '.join(scopes)} staged was withheld, the rest was written"
+        self.args = (str(self).replace(NOTHING, withheld).replace(PERHAPS, f"{withheld}; {PERHAPS}"),)
 
 
 def _is_own(ground: Ground, decision: Decision, live: Json) -> bool:

@@ -19,7 +19,7 @@ from . import answers, kinds, rerun, scopes, strategies
 from .answers import Meaning
 from .conversation import UNREAD, Progress, Stale, look, newer, no_subresource, send, spent
 from .decide import Decision, Verdict, conflicting, decide
-from .intents import Put
+from .intents import Put, asserted
 from .memory import version
 from .outcome import Kind, Made, Outcome
 from .reads import Look, Reads, covers
@@ -78,7 +78,7 @@ def create_once(core: Core, opened: Open, wanted: Slot) -> Conversation[Made]:
 def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
     staged = opened.stage.take()
     written: list[Path] = []
-    made = None
+    made, plan, asked = None, None, 0
     try:
         patience = core.patience()
         newest = core.memory.newest(staged.base)
@@ -87,11 +87,11 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
             grounded, live = yield from core.ground(opened, staged, patience)
             if grounded is None:
                 return Made(None, False, core.forgotten(opened, Outcome(Kind.GONE, None, 1)))
-            staged = grounded
+            staged, asked = grounded, 1
         fields = [path for path in (slot.path, slot.fence) if path is not None]
         yield from kinds.require_fields(core, opened.target, fields, patience)
         plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
-        plan.live = live
+        plan.live, plan.asked = live, asked
         if slot.locked and plan.intents:
             plan.strategy = LOCKED
             core.lock(opened, staged, plan)
@@ -107,6 +107,8 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
         opened.may_have_landed = True
         raise
     finally:
+        if plan is not None and not written:
+            opened.may_have_landed |= plan.may_have_landed
         _settle(opened, staged, slot, written, made)
 
 
@@ -122,7 +124,7 @@ def _settle(opened: Open, staged: Staged, slot: Slot, written: list[Path], made:
 
 def _fill(plan: Plan, slot: Slot, staged: Staged) -> Conversation[tuple[Made, Body | None]]:
     """The conversation. The body is the one that was stored; None where nothing of this call was."""
-    snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(), ABSENT
+    snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(requests=plan.asked), ABSENT
     while not plan.patience.spent():
         standing: Json = find(snapshot, slot.path)
         if standing is not ABSENT and standing is not None:
@@ -216,16 +218,18 @@ def _created(plan: Plan, slot: Slot, stored: Json, sent: Json, so_far: Progress,
 def _standing(plan: Plan, slot: Slot, standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
     """Something stands in the slot: ours, when our lost answer had landed; else the winner's."""
     created: bool | None = False
-    if plan.may_have_landed and sent is not ABSENT and _holds(standing, sent):
-        created = True if slot.token and slot.token in sent else None
+    if plan.may_have_landed and sent is not ABSENT:
+        created = _is_mine(slot, standing, sent)
     kind = Kind.CONVERGED if so_far.requests or version(snapshot) != version(plan.base) else Kind.UNCHANGED
     return Made(thaw(standing), created, Outcome(kind, snapshot, so_far.requests))
 
 
-def _holds(standing: Json, sent: Json) -> bool:
-    if isinstance(sent, dict) and isinstance(standing, dict):
-        return all(name in standing and _holds(standing[name], member) for name, member in sent.items())
-    return same(standing, sent)
+def _is_mine(slot: Slot, standing: Json, sent: Json) -> bool | None:
+    """After a lost answer: a token tells. Without one, a value that may be ours (the server adds defaults and drops what the schema
+    lacks) may be another's as well: nobody can tell."""
+    if slot.token and isinstance(sent, dict) and isinstance(standing, dict):
+        return same(standing.get(slot.token, ABSENT), sent.get(slot.token, ABSENT))
+    return None if asserted(standing, sent) or asserted(sent, standing) else False
 
 
 def _live(plan: Plan, meaning: Meaning, so_far: Progress) -> Conversation[Json]:

@@ -43,7 +43,7 @@ def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strate
             outcome = yield from core.flush(opened, strategy, patience)
         except Stale as stale:
             requests += stale.requests
-            patience.refusals += 1
+            patience.refusals += not stale.requests  # a refused request has been counted
             if patience.spent() or stale.partly_landed or any(path in stage.guards for path in stale.paths):
                 raise
             core.memory.remember(stale.live)
