@@ -40,8 +40,8 @@ HOSTILE = {
     "broken YAML": ("x.yaml", "a: 1\nb: [", "not valid YAML: line 2: did not find expected node content"),
     "broken JSON": ("x.json", '{"a": ', "not valid JSON: unexpected end of JSON input"),
     "deep JSON": ("x.json", "[" * 50_000, "not valid JSON: invalid character '[' exceeded max depth"),
-    "a ConfigMap": ("x.yaml", CONFIG_MAP, "no CustomResourceDefinition in it"),
-    "nothing": ("x.yaml", "", "no CustomResourceDefinition in it"),
+    "a ConfigMap": ("x.yaml", CONFIG_MAP, "no CustomResourceDefinition in this file"),
+    "nothing": ("x.yaml", "", "no CustomResourceDefinition in this file"),
 }
 
 
@@ -66,7 +66,7 @@ def test_directories_without_crds(tmp_path: Path) -> None:
     (tmp_path / "c.yaml").write_text(CONFIG_MAP)
     with pytest.raises(ManifestError) as caught:
         load_crds(machine(), [tmp_path])
-    assert str(caught.value) == f"{tmp_path}: no CustomResourceDefinition in it"
+    assert str(caught.value) == f"{tmp_path}: no CustomResourceDefinition in this directory"
     (tmp_path / "d.yaml").write_text(CRD)
     assert load_crds(machine(), [tmp_path]) == ["gadgets.example.io"]
 

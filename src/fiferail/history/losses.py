@@ -55,7 +55,7 @@ class Losses:
         if not kind or writer.version in record.seen or self.was_tested(path) or self._was_carried(writer.version, path):
             return False
         name = LOST
-        knows_base = not self.base or self._known.at(self.base) is not ABSENT
+        knows_base = bool(self.base) and self._known.at(self.base) is not ABSENT  # who has read nothing did not see an empty slot
         if kind == COMPUTED and writer.before is ABSENT and knows_base and self._at_base(path) is ABSENT:
             name = DOUBLE
         self.found.append(

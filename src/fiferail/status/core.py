@@ -238,7 +238,9 @@ class Core:
 
     def own(self, opened: Open, staged: Staged) -> flow.Own:
         """The writes that the caller knew of when it decided: this session's, and those of its flow of control on the same object."""
-        return opened.own or flow.known(staged.log.known or {}, self, opened.target.uid, opened.version)
+        everybody = [flow.known(known, self, opened.target.uid, opened.version) for known in staged.log.known]
+        common = flow.common(everybody) if everybody else flow.Own(opened.version)
+        return common if opened.own is None else common.joined(opened.own)
 
     def _sent(self, opened: Open, plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         shared = plan.strategy is COMPARE and opened.subresource == STATUS
@@ -326,8 +328,9 @@ class Core:
         steps = [flow.Step(i.path, find(known, i.path), find(now, i.path)) for i in plan.intents]
         before = version(body.snapshot) if body is not None else -1
         so_far = flow.known(flow.current(), self, opened.target.uid, opened.version)
-        opened.own = so_far.then(steps, before, after, tested=plan.strategy in TESTING, locked=plan.strategy is LOCKED and body is not None)
-        flow.note(self, opened.target.uid, opened.own)
+        how = {"tested": plan.strategy in TESTING, "locked": plan.strategy is LOCKED and body is not None}
+        opened.own = (opened.own or flow.Own(opened.version, locked=so_far.until)).then(steps, before, after, **how)
+        flow.note(self, opened.target.uid, so_far.then(steps, before, after, **how))
 
     def _learn(self, target: Target, plan: Plan, sent: Json, stored: Json) -> tuple[str, ...]:
         """What the server did not store as sent. What APPLY could not remove, another manager owns: that is no habit of the server."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import Change, Conflict
-from ..objects.paths import Path, find, meet, render
+from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, same
 from .intents import Drop, Intent, Raise, applied, holds, is_number
 from .managers import last_writer
@@ -109,7 +109,7 @@ def _changed_above(path: Path, base: Json, live: Json) -> Path | None:
 
 
 def _change(path: Path, base: Json, live: Json, target: Json, intents: Iterable[Intent]) -> Change:
-    wrote = any(meet(i.path, path) for i in intents)
+    wrote = any(path[: len(i.path)] == i.path for i in intents)
     mine = find(target, path) if wrote else ABSENT
     return Change(render(path), _shown(find(base, path)), _shown(find(live, path)), _shown(mine), last_writer(live, path))
 

@@ -60,6 +60,13 @@ class Own(NamedTuple):
         until = after if locked and before == self.until else self.until
         return Own(self.base, merged, (*self.versions, after)[-VERSIONS:], until, frozenset(untested))
 
+    def joined(self, later: Own) -> Own:
+        """With what a session wrote after that."""
+        own = self.then(list(later.steps.values()), -1, self.base, tested=True, locked=False)
+        return own._replace(
+            versions=(*self.versions, *later.versions)[-VERSIONS:], locked=later.until, untested=self.untested | later.untested
+        )  # fmt: skip
+
     @property
     def until(self) -> int:
         """The last version to which locked writes lead from the base: the base itself where there are none."""
@@ -71,6 +78,16 @@ class Own(NamedTuple):
             if not (tested and path in self.untested) and same(find(tree, path), was):
                 tree = placed(tree, path, now)
         return tree
+
+
+def common(several: Sequence[Own]) -> Own:
+    """What all of them know: a decision that two flows of control staged together stands on no more."""
+    first, *others = several
+    for other in others:
+        steps = {path: step for path, step in first.steps.items() if path in other.steps and same(step.now, other.steps[path].now)}
+        versions = tuple(version for version in first.versions if version in other.versions)
+        first = Own(first.base, steps, versions, min(first.until, other.until), first.untested | other.untested)
+    return first
 
 
 #: By writer and uid: the writes for the version that was last written for. Never changed in place: a task's copy of the context must

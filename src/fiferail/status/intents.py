@@ -94,7 +94,7 @@ def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Conta
             elif path not in skip:
                 found.append(Put(path, entry))
         found.extend(Drop((*at, key_of(entry, names))) for entry in old.values())
-    elif shapes.is_set(at, before) and shapes.is_set(at, staged):
+    elif shapes.is_set(at, before) and shapes.is_set(at, staged) and (staged or before):
         found.extend(Put((*at, Value(item)), item) for item in staged if item not in before)
         found.extend(Drop((*at, Value(item))) for item in before if item not in staged)
     elif not same(base, staged):

@@ -22,7 +22,7 @@ from .decide import Decision, Verdict, conflicting, decide
 from .intents import Put, asserted
 from .memory import version
 from .outcome import Kind, Made, Outcome
-from .reads import Look, Reads, covers
+from .reads import Look, Reads, covers, merged
 from .stage import Stage
 from .strategies import COMPARE, LOCKED
 from .view import SeenObject, plain
@@ -89,6 +89,8 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
                 return Made(None, False, core.forgotten(opened, Outcome(Kind.GONE, None, 1)))
             staged, asked = grounded, 1
         fields = [path for path in (slot.path, slot.fence) if path is not None]
+        if slot.token:
+            fields.append((*slot.path, slot.token))
         yield from kinds.require_fields(core, opened.target, fields, patience)
         plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
         plan.live, plan.asked = live, asked
@@ -162,7 +164,9 @@ def _built(plan: Plan, slot: Slot, snapshot: Json) -> Conversation[tuple[Json, R
     if unseen:
         raise Stale(plan, conflicting(plan.ground, snapshot, plan.intents, unseen), snapshot, 0)
     value = plain(built, slot.path)
-    if slot.token and isinstance(value, dict) and slot.token not in value:
+    if slot.token and not isinstance(value, dict):
+        raise FiferailError(f"token={slot.token!r} names a member of the value, but build returned a {type(built).__name__}, not a map")
+    if slot.token and slot.token not in value:
         value = {**value, slot.token: f"{int(plan.patience.chance() * 2**64):016x}"}
     return value, reads
 
@@ -192,7 +196,7 @@ def _judge(plan: Plan, slot: Slot, snapshot: Json, staged: Staged, so_far: Progr
 
 def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads) -> Body:
     """One patch: what is staged, and the value."""
-    tested: Reads = {**plan.ground.reads, **reads, slot.path: Look.VALUE}
+    tested: Reads = {**merged([plan.ground.reads, reads]), slot.path: Look.VALUE}
     if slot.fence is not None:
         tested[slot.fence] = Look.VALUE
     if find(snapshot, GENERATION) is not ABSENT:

@@ -10,14 +10,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..objects.paths import Path, find
+from ..objects.paths import Path, find, is_within
 from ..objects.tree import differences
 from . import flow
 from .conversation import Stale
 from .decide import NOTHING, PERHAPS, Ground, conflict, conflicting, moved, repairs
 from .effects import Call
 from .outcome import Kind
-from .shapes import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -83,10 +82,10 @@ def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
     """Raise a conflict where the run changes what has moved since the caller's object without looking at it; give what it repairs."""
     stage = opened.stage
     live, intents = stage.base, stage.intents()
-    owned = stage.shapes.wholes  # `put_whole`: this writer decides all of it, whatever stands there
+    owned = stage.owned  # `put_whole`: this writer decides all of it, whatever stands there
     unseen = [
         path for path in moved(first.known, live, intents)
-        if place_of(path) not in owned and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
+        if not is_within(path, owned) and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
     ]  # fmt: skip
     refused, repaired = repairs(first, live, unseen)
     if refused:

@@ -29,12 +29,16 @@ def said(base: int, seen: Iterable[int], reads: Iterable[Path], *, once: bool = 
     own = " ".join([str(version) for version in seen])
     if own:
         found["x-fiferail-seen"] = own
-    text = f"[{','.join([_text(path) for path in reads])}]"
-    if len(text) <= LONGEST:
-        found["x-fiferail-reads"] = text
+    found.update(looked_at(reads))
     if once:
         found["x-fiferail-decides"] = "once"
     return found
+
+
+def looked_at(reads: Iterable[Path]) -> dict[str, str]:
+    """The header of what was read; none where it would be too long."""
+    text = f"[{','.join([_text(path) for path in reads])}]"
+    return {"x-fiferail-reads": text} if len(text) <= LONGEST else {}
 
 
 @lru_cache(maxsize=4096)  # a reconcile reads the same few again and again

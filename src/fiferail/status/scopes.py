@@ -12,6 +12,7 @@ import msgspec
 
 from ..objects.paths import meet
 from .reads import Look, merged
+from .said import looked_at
 from .stage import SHARED
 
 if TYPE_CHECKING:
@@ -52,6 +53,11 @@ class Scope:
     @shapes.setter
     def shapes(self, shapes: Shapes) -> None:
         self._stage.shapes = shapes
+
+    @property
+    def owned(self) -> set[Path]:
+        """As the stage's."""
+        return self._stage.owned
 
     @property
     def shifts(self) -> int:
@@ -125,4 +131,5 @@ def others(staged: Staged, plan: Plan, changed: Sequence[Path], calling: str = S
     intents = [intent for intent in plan.intents if not of_intent(staged, intent) & out]
     reads = merged([reads for scope, reads in staged.reads.items() if scope not in out])
     ground = msgspec.structs.replace(plan.ground, reads=reads)
-    return msgspec.structs.replace(plan, intents=intents, ground=ground, staged=None, base=None), out
+    headers = {name: text for name, text in plan.headers.items() if name != "x-fiferail-reads"} | looked_at(reads)
+    return msgspec.structs.replace(plan, intents=intents, ground=ground, staged=None, base=None, headers=headers), out

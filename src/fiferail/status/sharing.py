@@ -202,6 +202,8 @@ def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conve
     try:
         outcome, body = yield from write(whole)
     except Unavailable as failure:
+        for part in parts:
+            part.may_have_landed |= whole.may_have_landed
         for ticket in aboard:
             ticket.give(Unavailable(str(failure)))
         raise

@@ -61,8 +61,8 @@ class Log:
         self.scopes: dict[Path, frozenset[str]] = {}
         #: Which scope looked at what which other scopes had staged.
         self.depends: dict[str, frozenset[str]] = {}
-        #: The own writes that the caller knew of when it first staged something.
-        self.known: Known | None = None
+        #: What the flows of control that staged something knew of own writes by then.
+        self.known: list[Known] = []
 
     def __bool__(self) -> bool:
         return bool(self.plain or self.raises or self.conditions or self.confirmed or self.said)
@@ -78,7 +78,7 @@ class Log:
         both.conditions.update(later.conditions)
         both.confirmed, both.said = [*self.confirmed, *later.confirmed], [*self.said, *later.said]
         both.scopes, both.depends = _union(self.scopes, later.scopes), _union(self.depends, later.depends)
-        both.known = self.known if self.known is not None else later.known
+        both.known = [*self.known, *(one for one in later.known if not any(one is other for other in self.known))]
         return both
 
     def overwritten(self, path: Path) -> None:
@@ -123,6 +123,7 @@ class Stage:
         "generation",
         "guards",
         "now",
+        "owned",
         "shapes",
         "shifted",
         "shifts",
@@ -156,6 +157,8 @@ class Stage:
         self._log = Log()
         #: Values that were looked at, and paths that were staged (True), one after the other.
         self._order: list[tuple[Path, bool]] = []
+        #: What was put as a whole, by who decides all of it.
+        self.owned: set[Path] = set()
         #: How often entries of lists have come, gone or changed places, and at which count those of a list last did.
         self.shifts = 0
         self.shifted: dict[Path, int] = {}
@@ -229,7 +232,7 @@ class Stage:
     def change(self, path: Path, edit: Callable[[Json], Json], scope: str = SHARED) -> None:
         """Stage what the function makes of a staged list, with nobody in between."""
         with self._lock:
-            self.put(path, edit(self.get(path)), scope)
+            self.put(path, edit(self.get(path, scope)), scope)
             self.shifts += 1
             self.shifted[path] = self.shifts
 
@@ -266,7 +269,8 @@ class Stage:
                 self._catch_up()
             before = self._condition(root, type_)
             already = before is not None and says(before, fields)
-            if already and not self._ended and self._may_write is None and not scope and self._log.known is not None:
+            known = self._log.known and self._log.known[-1] is current()
+            if already and known and not self._ended and self._may_write is None and not scope:
                 self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
                 return  # the usual case: nothing to ask, nothing to make
             path = (*root, Key((("type", type_),)))
@@ -464,8 +468,9 @@ class Stage:
             self._may_write(path)
         if scope:
             self._log.scopes[path] = self._log.scopes.get(path, frozenset()) | {scope}
-        if self._log.known is None:
-            self._log.known = current()
+        known = current()
+        if not self._log.known or all(known is not other for other in self._log.known):
+            self._log.known.append(known)
         self._order.append((path, True))
 
 

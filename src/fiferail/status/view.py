@@ -417,6 +417,7 @@ class Status(MapView):
         """Put it there as one value, a keyed list too: for the owner of all of it. An entry that somebody else has put into it goes."""
         path = (*self._path, *parse_path(place))
         self._stage.shapes = self._stage.shapes.whole(path)
+        self._stage.owned.add(path)
         self._stage.put(path, plain(value, path))
 
     def raise_to(self, path: str, floor: int) -> None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import time
 from _thread import allocate_lock, get_ident
+from collections.abc import Mapping
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,12 +19,12 @@ from ..objects.paths import Value
 from .core import Core, Open, Settings
 from .effects import run, run_async
 from .patience import Budget
-from .strategies import COMPARE, MERGE, Strategy
+from .strategies import COMPARE, MERGE, Strategy, checked
 from .view import MapView, Status
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
     from types import TracebackType
 
     from ..wire import AsyncTransport, Transport
@@ -65,7 +66,7 @@ def _settings(
     now: Callable[[], str] | None, chance: Callable[[], float] | None, seconds: Callable[[], float] | None,
 ) -> Settings:  # fmt: skip
     return Settings(
-        field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
+        field_manager=field_manager, strategy=checked(strategy), keys={place: tuple(names) for place, names in (keys or {}).items()},
         budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance,
         seconds=seconds or time.monotonic,
     )  # fmt: skip
@@ -90,13 +91,17 @@ class _Writer:
         seconds: Callable[[], float] | None = None,
         resources: dict[str, dict[str, Resource]] | None = None,
     ) -> None:
+        if claims is not None and not isinstance(claims, Mapping):
+            raise TypeError(f'expected claims as {{"Gadget.example.io": ["phase"]}}, got {type(claims).__name__}')
         settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
         self._core = Core(settings, claims, registry, hooks, resources)
 
     def _open(self, obj: Any, guard: Sequence[str] = (), *, once: bool = False, strategy: Strategy | None = None) -> Open:
-        if guard and (strategy or self._core.settings.strategy) is MERGE:
+        if guard and checked(strategy or self._core.settings.strategy) is MERGE:
             raise ValueError("expected no guard= with MERGE, which tests nothing: use COMPARE or LOCKED")
         tree, lossy = self._plain(obj)
+        if strategy is not None:
+            checked(strategy)
         opened = self._core.open(tree, guard, lossy)
         opened.once = once
         return opened
@@ -207,7 +212,11 @@ class Session:
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
         with self._turn:
-            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+            try:
+                return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+            except FiferailError as failure:
+                self._failed = failure
+                raise
 
     def _write(self) -> Outcome:
         with self._turn:
@@ -357,7 +366,12 @@ class AsyncSession:
     async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
         async with self._one_at_a_time():
-            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+            try:
+                conversation = self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope)
+                return await self._writer._run(conversation)
+            except FiferailError as failure:
+                self._failed = failure
+                raise
 
     async def _write(self) -> Outcome:
         async with self._one_at_a_time():
