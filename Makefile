@@ -39,10 +39,12 @@ real: $(READY)   ## build kube-apiserver, etcd and kubectl once, into the user's
 unit: $(READY)
 	@$(BIN)/pytest -q -n $(JOBS) --dist loadgroup
 
-fuzz: $(READY) real  ## the differential fuzzer, then the oracle on both servers: make fuzz SECONDS=600
+fuzz: $(READY) real  ## the differential fuzzer, the oracle on both servers, the hostile ones: make fuzz SECONDS=600
 	@$(BIN)/python -m fiferail.testing.differential --seconds $(SECONDS)
 	@$(BIN)/python -m tests.oracle --seconds $(SECONDS) --seed 100000
 	@$(BIN)/python -m tests.oracle --seconds $(SECONDS) --seed 100000 --server real
+	@$(BIN)/python tests/audit/source_fuzzer.py --seconds $(SECONDS)
+	@$(BIN)/python -m fiferail.testing.differential.hostile --seconds $(SECONDS)
 
 bench: $(READY) real $(SEMGREP)  ## every benchmark; writes docs/benchmarks.md and docs/benchmarks-audit.md
 	@$(BIN)/python -m benchmarks

@@ -9,7 +9,7 @@ from pathlib import Path
 from .measure import save
 
 #: Each module has run() -> result and render() -> Markdown.
-ALL = ("apiserver", "checker", "traces", "faults", "oracle", "operators", "flush_cpu", "contention", "fairness")
+ALL = ("apiserver", "checker", "traces", "faults", "oracle", "operators", "flush_cpu", "contention", "fairness", "load")
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks.md"
 HEAD = """\
 # Benchmarks

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import itertools
 import os
 import random
 import re
@@ -78,6 +79,7 @@ class Server:
     def __init__(self, url: str, token: str | None = None) -> None:
         parts = urlsplit(url)
         tls = ssl._create_unverified_context() if parts.scheme == "https" else None
+        self.url, self.token = url, token or ""
         host, port = parts.hostname or "", parts.port or 0
         self._connection = http.client.HTTPSConnection(host, port, context=tls) if tls else http.client.HTTPConnection(host, port)
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
@@ -201,15 +203,17 @@ ROUNDS = 20
 def growth(counts: tuple[int, ...] = GROWTH) -> list[dict[str, Any]]:
     """Servers of different sizes side by side in one process, asked in turns, so that what the machine does meanwhile meets all of them:
     what an operation takes where so many objects are, with the garbage collector as `fiferail serve` sets it."""
-    from fiferail.cli.serve import calm_collector
+    from fiferail.cli.collecting import Collector, calm
 
-    calm_collector()
+    calm()
+    collector = Collector(itertools.count().__next__)
     grown = [Grown(count) for count in counts]
     took: list[dict[str, list[float]]] = [{name: [] for name in OPERATIONS} for _ in grown]
     for _ in range(ROUNDS):
         for name in OPERATIONS:
             for one, times in zip(grown, took, strict=True):
                 times[name].append(one.time(name))
+                collector.look()
     return [
         {
             "objects": one.count,

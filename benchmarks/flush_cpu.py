@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from fiferail.status import flow
 from fiferail.status.writer import StatusWriter
 from fiferail.wire import Answer, Request
 
@@ -92,6 +93,7 @@ def session(conditions: int, turn: int) -> Callable[[], None]:
         said = [(f"Condition{i}", f"{i} of 8 parts are up {turn if i == 3 else 0}") for i in range(8)]
 
     def reconcile() -> None:
+        flow.begin()  # as a Controller does: every reconcile is a flow of control of its own
         with writer.session(obj) as status:
             status["phase"] = "Running"
             status.raise_to("observedGeneration", 4)

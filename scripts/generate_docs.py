@@ -33,7 +33,8 @@ every client, blocking or async, because it is code without I/O that asks for re
 
 ## 1. Stage
 
-The writer starts from the *base*: the object as it was read, or the writer's own last answer for it where that is newer. While the caller
+The writer starts from the *base*: the object that the caller passed. Its own last answer for it, where that is newer, is judged like a live
+object before anything is sent. While the caller
 edits, two things are noted: what is wanted (set, remove, an entry of a keyed list, at least this number), and which fields
 were looked at. Nothing is sent. When nothing has changed, nothing ever is.
 
@@ -74,7 +75,7 @@ In LOOK the live object is read, past any cache, and asked four questions in thi
 4. Has something changed that would be overwritten, or that it would be put into? `conflict` again, unless this writer claims the
    field and another manager changed it: then it is repaired, and the outcome says so.
 
-When none of these ends it, the live object becomes the snapshot of the next try, with growing, jittered pauses between tries. A
+When none of these ends it, the live object becomes the snapshot of the next try, at once. A
 writer that is refused again while nothing that it tests has changed compares the resourceVersion instead: the object is contended,
 or holds a value that cannot be tested.
 """

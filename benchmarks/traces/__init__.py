@@ -129,7 +129,7 @@ def _stale(result: Any) -> list[str]:
         f"The same traces (apart) with a stale write at {total['writes']} random places of {result['places']:,}: right after a client "
         "changed the conditions of an object, another client that watches the kind (a new one, or another controller of the trace) writes "
         "the list as it stood before, plus a condition of its own. Goal: at least 95% found. Named: the finding has the changed condition "
-        "and both clients. The checker's rules were corrected on these same traces (with other random seeds), so this is no held-out figure."
+        "and both clients. The checker's rules were corrected on these same traces (other random seeds): no held-out figure."
     )
     return [text, table(["form", "writes", "certain", "inferred", "possible", "missed", "found", "named"], rows)]
 

@@ -329,3 +329,12 @@ def test_a_budget_of_seconds_ends_a_write_that_is_always_refused(world: World) -
     with pytest.raises(fiferail.Conflict, match=r"status\.n"):
         writer.mutate(old, lambda status: status.__setitem__("summary", f"n is {status['n']}"))
     assert (now[0] < 20, "summary" in world.status()) == (True, False)
+
+
+@pytest.mark.parametrize(("field", "value"), [("name", "a/b"), ("name", ".."), ("name", "%2e"), ("namespace", "x/../y")])
+def test_a_name_that_is_no_path_segment_is_refused(world: World, field: str, value: str) -> None:
+    """A name must never reach another path than its own."""
+    old = world.object(phase="A")
+    old["metadata"][field] = value
+    with pytest.raises(fiferail.FiferailError, match=rf"invalid metadata\.{field}"), world.writer().session(old) as status:
+        status["phase"] = "B"

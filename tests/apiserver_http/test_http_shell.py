@@ -57,7 +57,7 @@ class Tape:
         self.wake: Callable[[], None] = lambda: None
         self.listening = threading.Event()
 
-    def take(self) -> list[bytes]:
+    def take(self, portion: int) -> list[bytes]:
         taken, self.ready = self.ready, []
         return taken
 
@@ -104,7 +104,7 @@ def body(raw: bytes) -> dict[str, object]:
     return decoded
 
 
-CLOSE = b"Host: a\r\nConnection: close\r\n"
+CLOSE = b"Host: localhost\r\nConnection: close\r\n"
 
 
 def test_path_and_query_are_decoded_once() -> None:
@@ -125,7 +125,8 @@ def test_chunked_bodies_are_joined() -> None:
 def test_pipelined_requests_are_answered_in_order() -> None:
     """Requests sent without waiting come back in their order, even behind a delayed one."""
     with serving() as (server, _):
-        raw = b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /late HTTP/1.1\r\nHost: a\r\n\r\nGET /3 HTTP/1.1\r\n" + CLOSE + b"\r\n"
+        first = b"".join(b"GET %b HTTP/1.1\r\nHost: localhost\r\n\r\n" % path for path in (b"/1", b"/late"))
+        raw = first + b"GET /3 HTTP/1.1\r\n" + CLOSE + b"\r\n"
         received = exchange(server, raw)
     assert received.index(b'"/1"') < received.index(b'"late"') < received.index(b'"/3"')
     assert received.count(b"HTTP/1.1 200 OK") == 3
@@ -151,13 +152,13 @@ def test_command_line_tools_get_indented_json() -> None:
 MALFORMED = {
     "no HTTP at all": (b"GARBAGE\r\n\r\n", "400 Bad Request"),
     "no host": (b"GET / HTTP/1.1\r\n\r\n", "400 Bad Request: missing required Host header"),
-    "a bad escape in the path": (b"GET /%zz HTTP/1.1\r\nHost: a\r\n\r\n", "400 Bad Request"),
-    "a blank in the path": (b"GET /a b HTTP/1.1\r\nHost: a\r\n\r\n", "400 Bad Request"),
-    "a header name with a blank": (b"GET / HTTP/1.1\r\nHost: a\r\nBad Name: x\r\n\r\n", "400 Bad Request: invalid header name"),
-    "a length that is no number": (b"GET / HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n", "400 Bad Request"),
-    "a chunk length that is none": (b"POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400 Bad Request"),
-    "another version": (b"GET / HTTP/9.9\r\nHost: a\r\n\r\n", "505 HTTP Version Not Supported: unsupported protocol version"),
-    "headers over a megabyte": (b"GET / HTTP/1.1\r\nHost: a\r\nX: " + b"a" * 1_200_000, "431 Request Header Fields Too Large"),
+    "a bad escape in the path": (b"GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n", "400 Bad Request"),
+    "a blank in the path": (b"GET /a b HTTP/1.1\r\nHost: localhost\r\n\r\n", "400 Bad Request"),
+    "a header name with a blank": (b"GET / HTTP/1.1\r\nHost: localhost\r\nBad Name: x\r\n\r\n", "400 Bad Request: invalid header name"),
+    "a length that is no number": (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", "400 Bad Request"),
+    "a chunk length that is none": (b"POST / HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "400 Bad Request"),
+    "another version": (b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n", "505 HTTP Version Not Supported: unsupported protocol version"),
+    "headers over a megabyte": (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + b"a" * 1_200_000, "431 Request Header Fields Too Large"),
 }
 
 
@@ -180,14 +181,44 @@ def test_any_token_is_a_method() -> None:
 def test_an_unknown_method_behind_another_request_answers_nothing_twice() -> None:
     """A pipelined request is answered once, whatever follows it in the same packet."""
     with serving() as (server, _):
-        received = exchange(server, b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nFROB /2 HTTP/1.1\r\nHost: a\r\n\r\n")
+        received = exchange(server, b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\nFROB /2 HTTP/1.1\r\nHost: localhost\r\n\r\n")
     assert received.count(b'"/1"') == 1
     assert received.endswith(b"400 Bad Request")
 
 
+def test_a_refusal_comes_after_the_answers_before_it() -> None:
+    """However many requests stand before one that cannot be read, all are answered, and the refusal is the last."""
+    with serving() as (server, _):
+        received = exchange(server, b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 100 + b"GET / HTTP/9.9\r\nHost: localhost\r\n\r\n")
+    assert received.count(b'"/1"') == 100
+    assert received.endswith(b"505 HTTP Version Not Supported: unsupported protocol version")
+
+
+def test_a_client_that_pipelines_leaves_others_their_turn() -> None:
+    """Of 1,000 requests in one packet only some are handled before another client is answered."""
+    with serving() as (server, echo):
+        order: list[str] = []
+        original, arrived = echo.handle, threading.Event()
+
+        def handle(request: Request, user: User | None) -> Answer | Tape | Delayed | None:
+            order.append(request.path)
+            if len(order) == 1:
+                assert arrived.wait(10)
+            return original(request, user)
+
+        echo.handle = handle  # type: ignore[method-assign]
+        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as greedy:
+            greedy.sendall(b"GET /1 HTTP/1.1\r\nHost: localhost\r\n\r\n" * 1000)
+            with socket.create_connection(("127.0.0.1", server.port), timeout=10) as other:
+                other.sendall(b"GET /other HTTP/1.1\r\nHost: localhost\r\n\r\n")
+                arrived.set()
+                assert b'"/other"' in other.recv(65536)
+    assert order.index("/other") < 500
+
+
 def test_upgrades_are_declined_by_answering() -> None:
     """Requests that ask to upgrade are answered as any other, any number of them in one packet."""
-    ask = b"GET /u HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
+    ask = b"GET /u HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n"
     with serving() as (server, _):
         received = exchange(server, ask * 500 + b"GET /last HTTP/1.1\r\n" + CLOSE + b"\r\n")
     assert received.count(b'"/u"') == 500
@@ -215,7 +246,7 @@ def test_a_body_over_three_mebibytes_is_refused() -> None:
 def test_a_lost_answer_cuts_the_connection() -> None:
     """A handler that loses its answer leaves the client without a single byte."""
     with serving() as (server, _):
-        assert exchange(server, b"GET /lost HTTP/1.1\r\nHost: a\r\n\r\n") == b""
+        assert exchange(server, b"GET /lost HTTP/1.1\r\nHost: localhost\r\n\r\n") == b""
 
 
 def test_a_crash_of_the_handler_is_a_500_without_a_traceback() -> None:
@@ -241,7 +272,7 @@ def test_tokens_name_the_user() -> None:
 def test_events_are_sent_as_they_come() -> None:
     """Each event of a watch is one chunk, sent when the machine wakes the connection from any thread."""
     with serving() as (server, echo), socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"GET /watch HTTP/1.1\r\nHost: localhost\r\n\r\n")
         received = _until(connection, b'{"n":0}\n\r\n')
         assert b"Transfer-Encoding: chunked" in received
         (tape,) = echo.streams
@@ -251,7 +282,7 @@ def test_events_are_sent_as_they_come() -> None:
         tape.ended = True
         tape.wake()
         assert _until(connection, b"0\r\n\r\n") == b"0\r\n\r\n"
-        connection.sendall(b"GET /next HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"GET /next HTTP/1.1\r\nHost: localhost\r\n\r\n")
         assert b'"/next"' in _until(connection, b"}")
         assert tape.closed.is_set()
 
@@ -260,7 +291,7 @@ def test_a_client_that_goes_away_ends_its_watch() -> None:
     """When the client closes, the machine is told, so that nothing is kept for it."""
     with serving() as (server, echo):
         with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-            connection.sendall(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
+            connection.sendall(b"GET /watch HTTP/1.1\r\nHost: localhost\r\n\r\n")
             _until(connection, b'{"n":0}\n\r\n')
         assert echo.streams[0].closed.wait(10)
 
@@ -268,7 +299,7 @@ def test_a_client_that_goes_away_ends_its_watch() -> None:
 def test_stopping_leaves_no_thread_and_no_socket() -> None:
     """After stop the thread is gone, watches were closed, and the port can be taken again."""
     with serving() as (server, echo), socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
-        connection.sendall(b"GET /watch HTTP/1.1\r\nHost: a\r\n\r\n")
+        connection.sendall(b"GET /watch HTTP/1.1\r\nHost: localhost\r\n\r\n")
         _until(connection, b'{"n":0}\n\r\n')
         server.stop()
         assert not any(thread.name.endswith(str(server.port)) for thread in threading.enumerate())

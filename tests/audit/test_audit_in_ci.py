@@ -142,6 +142,7 @@ class Workflow:
             k.replace("_", "-"): v for k, v in inputs.items()
         }
         environment = {known: self._substituted(text, values) for known, text in step.get("env", {}).items()}
+        environment |= {name: value for name, value in inputs.items() if name.isupper()}
         environment |= {"GITHUB_OUTPUT": str(self.files / "output"), "GITHUB_STEP_SUMMARY": str(self.files / "summary")}
         environment |= {"GITHUB_ACTION_PATH": str(ROOT), "GITHUB_WORKSPACE": str(self.workspace), "CI": "true", "GITHUB_ACTIONS": "true"}
         script = self.files / "step.sh"
@@ -218,6 +219,33 @@ def test_a_wrong_input_ends_the_action_with_2(workflow: Workflow) -> None:
     ran = workflow.step("Audit", policy="open", sarif_file="out.sarif")
     assert (ran.code, "expected policy to be one of locked, disjoint, got `open`" in ran.output) == (2, True)
     assert workflow.step("Audit", paths="nowhere").code == 2
+
+
+def test_a_sarif_file_that_cannot_be_written_fails_the_action_after_the_annotations(workflow: Workflow) -> None:
+    """The findings are annotated, counted and summarised; one line names the file, and the step ends with 2."""
+    ran = workflow.step("Audit", sarif_file="nowhere/out.sarif")
+    assert ran.code == 2
+    assert ran.output.startswith("::error file=src/gadgets/operator.py,line=6")
+    assert ran.output.splitlines()[-1] == "fiferail audit: nowhere/out.sarif cannot be written: No such file or directory"
+    assert workflow.read("output") == "findings=1\n"
+    assert "| `src/gadgets/operator.py:6` reconcile |" in workflow.read("summary")
+
+
+def test_the_action_takes_one_path_a_line(workflow: Workflow) -> None:
+    """A path with a space, a second line, and a name that looks like an option: each is a path."""
+    shutil.copytree(workflow.workspace / "src", workflow.workspace / "my operator")
+    shutil.copytree(workflow.workspace / "src", workflow.workspace / "--fix")
+    ran = workflow.step("Audit", paths="my operator\n\nsrc/gadgets\n--fix\n")
+    assert (ran.code, ran.output.count("::error file=")) == (1, 3), ran.output
+    assert "file=my operator/gadgets/operator.py" in ran.output
+
+
+def test_a_crash_fails_the_action_with_2(workflow: Workflow) -> None:
+    """A defect of the auditor is neither clean nor a finding."""
+    (workflow.files / "sitecustomize.py").write_text("import fiferail.audit.judge\nfiferail.audit.judge.matrix = None\n")
+    ran = workflow.step("Audit", PYTHONPATH=f"{workflow.files}{os.pathsep}{os.environ.get('PYTHONPATH', '')}")
+    assert (ran.code, ran.output.count("\n")) == (2, 1), ran.output
+    assert ran.output.startswith("fiferail: could not run: TypeError: 'NoneType' object is not callable")
 
 
 def test_the_action_installs_itself(workflow: Workflow, tmp_path: Path, request: pytest.FixtureRequest) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
@@ -298,3 +299,20 @@ def test_mangled_source_never_ends_the_audit(mangled: Random) -> None:
         (Path(folder) / "mangled.go").write_text("\n".join(lines))
         report = audit([folder], NO_CACHE)
     assert not [skipped for skipped in report.facts.skipped if "could not be followed" in skipped.why]
+
+
+def test_the_source_fuzzer_finds_nothing_in_its_first_cases() -> None:
+    """Twenty fixed cases of the fuzzer that `make fuzz` runs for as long as wanted: nothing raises."""
+    import importlib.util
+
+    spec = importlib.util.spec_from_file_location("source_fuzzer", Path(__file__).parent / "source_fuzzer.py")
+    assert spec is not None
+    assert spec.loader is not None
+    fuzzer = importlib.util.module_from_spec(spec)
+    sys.modules["source_fuzzer"] = fuzzer
+    spec.loader.exec_module(fuzzer)
+    outcome = fuzzer.Outcome()
+    for number in range(20):
+        fuzzer.one(7, number, fuzzer.corpus(), outcome)
+    assert outcome.cases == 20
+    assert [failure for failure in outcome.failures if "Traceback" in failure] == []

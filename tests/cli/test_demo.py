@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib.util
 import io
 import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -187,3 +189,19 @@ def test_the_demos_operator_is_the_examples() -> None:
     ours, theirs = operator.configs(), example.configs()
     assert (ours.kind_name, ours.claims, ours.finalizer, ours.rbac()) == (theirs.kind_name, theirs.claims, theirs.finalizer, theirs.rbac())
     assert [(source.api_version, source.kind) for source in ours.sources] == [(s.api_version, s.kind) for s in theirs.sources]
+
+
+@pytest.mark.parametrize("module", ["rich", "httptools"])
+def test_a_missing_extra_is_one_line(module: str) -> None:
+    """Exit code 2 and the extra's name, instead of a traceback."""
+    program = (
+        "import sys\n"
+        "class Absent:\n"
+        "    def find_spec(self, name, *_):\n"
+        f"        if name == {module!r}: raise ModuleNotFoundError(name, name=name)\n"
+        "sys.meta_path.insert(0, Absent())\n"
+        "from fiferail.cli import main; main(['demo'])"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=False)
+    said = f"fiferail: the demo needs the extra `server` ({module} is not installed); in a checkout of fiferail: pip install '.[server]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", said)

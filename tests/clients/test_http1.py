@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import ssl
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import pytest
 
+from fiferail.clients.credentials import Credentials
 from fiferail.clients.http1 import AHEAD, AsyncHttpTransport, BrokenAnswer
 from fiferail.wire import Request, StreamRefused
 
@@ -47,7 +49,7 @@ async def served(*connections: list[list[bytes]], path: str = "") -> AsyncIterat
     script = Scripted(*connections)
     server = await asyncio.start_server(script.serve, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
-    transport = AsyncHttpTransport(f"http://127.0.0.1:{port}{path}", credentials=lambda: {"authorization": "Bearer t"})
+    transport = AsyncHttpTransport(f"http://127.0.0.1:{port}{path}", credentials=Credentials([("authorization", "Bearer t")]))
     try:
         yield script, transport
     finally:
@@ -199,7 +201,7 @@ async def test_a_slow_reader_holds_up_the_server() -> None:
 async def test_a_header_cannot_smuggle_another(header: str) -> None:
     """Nothing is sent."""
     async with served([]) as (script, transport):
-        with pytest.raises(ValueError, match="expected a header on one line"):
+        with pytest.raises(ValueError, match="^expected a header on one line, got line ends in 'x'$"):
             await transport.send(Request(method="GET", path="/", headers={"x": header}))
     assert script.connections == 0
 
@@ -208,3 +210,19 @@ async def test_nobody_there_is_a_connection_error() -> None:
     """The operating system's own words."""
     with pytest.raises(ConnectionRefusedError):
         await AsyncHttpTransport("http://127.0.0.1:9").send(GET)
+
+
+async def test_a_credential_with_a_line_end_is_not_quoted() -> None:
+    """The error names the header only."""
+    transport = AsyncHttpTransport("http://127.0.0.1:9", credentials=Credentials([("authorization", "Bearer s3cr3t\r\nx: y")]))
+    with pytest.raises(ValueError, match="^expected a header on one line, got line ends in 'authorization'$"):
+        await transport.send(GET)
+
+
+@pytest.mark.parametrize(
+    ("url", "tls", "scheme"), [("HTTPS://a", False, "https"), ("http://a", True, "http"), ("a:80", True, "a"), ("//a", True, "no scheme")]
+)
+def test_an_address_and_its_tls_settings_agree(url: str, tls: bool, scheme: str) -> None:
+    """https without TLS settings would send everything in clear."""
+    with pytest.raises(ValueError, match=f"^expected https with TLS settings, or http without, got {scheme}$"):
+        AsyncHttpTransport(url, ssl.create_default_context() if tls else None)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import logging
+import sys
+import threading
 from typing import Any
 
 import pytest
 
-from fiferail import Context, Controller, Manager
+from fiferail import AsyncClient, Context, Controller, Manager
+from fiferail.clients.http1 import AsyncHttpTransport
 from fiferail.controllers.clock import VirtualClock, settle
 from fiferail.controllers.hooks import ControllerHook
 from fiferail.controllers.leases import LeaderElection
@@ -84,9 +88,11 @@ async def test_an_idle_manager_stops_at_once(world: World) -> None:
         ((Controller(API, "Gadget", ready),), {"namespaces": "default"}, "expected a list of namespaces, or None for all, got 'default'"),
         ((Controller(API, "Gadget", ready),), {"namespaces": []}, "expected a list of namespaces, or None for all, got []"),
         ((Controller(API, "Gadget", ready),), {"health": "8081"}, "expected health to be host:port, such as 0.0.0.0:8081, got '8081'"),
+        ((Controller(API, "Gadget", ready),), {"health": "a:70000"}, "expected health to be host:port, such as 0.0.0.0:8081, got 'a:70000"),
+        ((Controller(API, "Gadget", ready),), {"health": "a:²"}, "expected health to be host:port, such as 0.0.0.0:8081, got 'a:²'"),
         ((Controller(API, "Gadget", ready),), {"client": object()}, "expected a Kubernetes client"),
     ],
-    ids=["none", "same name", "a text for namespaces", "no namespaces", "no host", "no client"],
+    ids=["none", "same name", "a text for namespaces", "no namespaces", "no host", "no port", "no digit", "no client"],
 )  # fmt: skip
 def test_a_manager_that_cannot_run_is_refused_when_it_is_made(arguments: Any, settings: Any, text: str) -> None:
     """Not when it runs."""
@@ -219,3 +225,95 @@ def test_a_log_line_is_one_line_of_json() -> None:
         "time": "1970-01-01T00:00:00.500000Z", "level": "error", "logger": "fiferail.controllers", "message": "it failed",
         "controller": "c", "kind": "Gadget.example.io", "namespace": "n", "object": "a",
     }  # fmt: skip
+
+
+def ignoring() -> tuple[asyncio.Event, Controller]:
+    """A controller whose reconcile ignores its cancellation until the event is set."""
+    released = asyncio.Event()
+
+    async def reconcile(ctx: Context) -> None:
+        while not released.is_set():
+            with contextlib.suppress(asyncio.CancelledError):
+                await released.wait()
+
+    return released, Controller(API, "Gadget", reconcile)
+
+
+async def test_a_reconcile_that_ignores_its_cancellation_is_left_behind(world: World, caplog: pytest.LogCaptureFixture) -> None:
+    """serve() returns a few seconds after the grace, and says so."""
+    released, stubborn = ignoring()
+    world.make("a")
+    manager = world.manager(stubborn, grace=30)
+    serving = asyncio.ensure_future(manager.serve())
+    await settle()
+    manager.stop()
+    await world.clock.advance(34)
+    assert not serving.done()
+    await world.clock.advance(2)
+    assert serving.done()
+    assert serving.exception() is None
+    assert "1 tasks ignored their cancellation for 5 s and are left behind" in caplog.text
+    released.set()
+    await settle()
+
+
+async def test_the_same_while_it_leads(world: World) -> None:
+    """Leader election waits for the reconcile, and the manager does not wait for leader election."""
+    released, stubborn = ignoring()
+    world.make("a")
+    manager = world.manager(stubborn, grace=30, leader_election=LeaderElection("x"))
+    serving = asyncio.ensure_future(manager.serve())
+    await settle()
+    manager.stop()
+    await world.clock.advance(36)
+    assert serving.done()
+    released.set()
+    await settle()
+
+
+async def test_idle_health_connections_do_not_delay_the_end(world: World) -> None:
+    """A connection that has asked nothing, or half of it, is closed at once; before, it was kept for 5 s (Python 3.12 waits for it)."""
+    manager = world.manager(Controller(API, "Gadget", ready), health="127.0.0.1:0")
+    serving = asyncio.ensure_future(manager.serve())
+    for _ in range(50):
+        await asyncio.sleep(0)
+    assert manager.health is not None
+    idle = [await asyncio.open_connection("127.0.0.1", manager.health.port) for _ in range(3)]
+    idle[0][1].write(b"GET /healthz HTTP/1.1\r\n")
+    assert await ask(manager, "/healthz") == (200, "ok\n")  # it came last, so the others have been accepted
+    manager.stop()
+    await serving
+    async with asyncio.timeout(1):
+        for reader, _ in idle:
+            with contextlib.suppress(ConnectionError):
+                assert await reader.read() == b""
+    for _, writer in idle:
+        writer.close()
+
+
+@pytest.mark.parametrize("metrics", [True, object()], ids=["True", "a registry"])
+def test_metrics_without_their_extra_say_so(metrics: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """When the manager is made, in one line."""
+    monkeypatch.setitem(sys.modules, "prometheus_client", None)
+    for module in ("fiferail.controllers.metrics", "fiferail.status.prometheus"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
+    with pytest.raises(FiferailError) as refused:
+        Manager(Controller(API, "Gadget", ready), metrics=metrics)
+    text = "metrics needs the extra `metrics` (prometheus_client is not installed); in a checkout of fiferail: pip install '.[metrics]'"
+    assert str(refused.value) == text
+
+
+def test_run_says_that_it_needs_the_main_thread() -> None:
+    """Signals are handled there."""
+    said: list[object] = []
+
+    def run() -> None:
+        try:
+            Manager(Controller(API, "Gadget", ready), client=AsyncClient(AsyncHttpTransport("http://127.0.0.1:9"))).run()
+        except SystemExit as ended:
+            said.append(ended.code)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join()
+    assert said == ["FiferailError: run() handles signals, which needs the main thread: in another one, await serve()"]

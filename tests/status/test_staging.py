@@ -250,7 +250,7 @@ class Untouchable:
 
 def test_nothing_touches_the_client_before_the_flush() -> None:
     """Opening, reading and staging of every sort go by without it; the flush is the first to ask."""
-    writer = StatusWriter(Untouchable(), field_manager="mine", claims={"Gadget.example.io": ["status.phase"]}, sleep=lambda seconds: None)
+    writer = StatusWriter(Untouchable(), field_manager="mine", claims={"Gadget.example.io": ["phase"]}, sleep=lambda seconds: None)
     obj = {**OBJECT, "metadata": {**OBJECT["metadata"], "namespace": "default"}}  # type: ignore[dict-item]
     with pytest.raises(FiferailError, match="could not be read") as caught, writer.session(obj, guard=["status.count"]) as status:
         status["phase"] = "Running"

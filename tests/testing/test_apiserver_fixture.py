@@ -158,3 +158,13 @@ def test_bad_thing_to_apply(apiserver: ApiServer) -> None:
     """Something that is no object is refused with what it was."""
     with pytest.raises(fiferail.FiferailError, match="expected an object, a file or a directory, got 7"):
         apiserver.apply(7)
+
+
+@pytest.mark.parametrize("text", ["- " * 50_000, "[" * 50_000], ids=["dashes", "brackets"])
+def test_a_hostile_manifest_is_refused_by_name(apiserver: ApiServer, tmp_path: Path, text: str) -> None:
+    """A manifest made to crash whoever reads it is an error that names the file."""
+    file = tmp_path / "hostile.yaml"
+    file.write_text(text)
+    with pytest.raises(fiferail.FiferailError) as caught:
+        apiserver.apply(file)
+    assert str(caught.value) == f"{file}: not valid YAML: exceeded max depth of 10000"

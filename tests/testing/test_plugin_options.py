@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    import pytest
+import pytest
 
 pytest_plugins = ["pytester"]
 
@@ -33,3 +30,15 @@ def test_no_real_skips(pytester: pytest.Pytester) -> None:
     result = pytester.runpytest_subprocess("-q", "-rs", "--fiferail-server=real", "--fiferail-no-real")
     result.assert_outcomes(skipped=2)
     result.stdout.fnmatch_lines(["*needs a real kube-apiserver, and --fiferail-no-real was given*"])
+
+
+def test_a_missing_extra_is_one_line(pytester: pytest.Pytester) -> None:
+    """A test that asks for the fixture fails with the extra's name, without a traceback."""
+    pytester.makeconftest("import sys\nsys.modules['httptools'] = None")
+    pytester.makepyfile("def test_it(apiserver): pass")
+    result = pytester.runpytest_subprocess("-q", "-p", "no:xdist")
+    result.assert_outcomes(errors=1)
+    text = "the fixture `apiserver` needs the extra `testing` (httptools is not installed)"
+    result.stdout.fnmatch_lines([f"{text}; in a checkout of fiferail: pip install '.?testing]'"])
+    result.stdout.no_fnmatch_line("*Traceback*")
+    result.stdout.no_fnmatch_line("*ModuleNotFoundError*")

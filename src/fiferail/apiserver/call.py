@@ -159,7 +159,7 @@ _negotiated: dict[str, Output] = {"": _PLAIN, "*/*": _PLAIN, _JSON: _PLAIN}
 def _check_route(accept: str, listing: bool) -> None:
     """The routes of built-in kinds look at media types before anything else does, and know no `application/*`."""
     if {clause.partition(";")[0].strip() for clause in accept.split(",")} & {*_MEDIA_TYPES, "*/*"}:
-        if len(_routed) < 200:
+        if len(_routed) < 200 and len(accept) < 1000:
             _routed.add(accept)
         return
     offered = (*_MEDIA_TYPES, f"{_JSON};stream=watch", f"{_MEDIA_TYPES[2]};stream=watch") if listing else _MEDIA_TYPES
@@ -169,18 +169,18 @@ def _check_route(accept: str, listing: bool) -> None:
 _routed = {"", "*/*", _JSON}
 
 
-def negotiate(accept: str, *, custom: bool = True, listing: bool = False) -> Output:
-    """The best offer that the Accept header takes, in its order of preference."""
+def negotiate(accept: str, *, custom: bool = True, listing: bool = False, tables: bool = True) -> Output:
+    """The best offer that the Accept header takes, in its order of preference. `tables`: whether a Table can be had."""
     if not custom and accept not in _routed:
         _check_route(accept, listing)
     known = _negotiated.get(accept)
-    if known is not None:
+    if known is not None and (tables or known.transform != "Table"):
         return known
     clauses = [_clause(text) for text in accept.split(",") if text.strip()]
     for media_type, parameters in sorted(clauses, key=lambda clause: -_quality(clause[1])):
         output = _offer(media_type, parameters)
-        if output is not None:
-            if len(_negotiated) < 200:
+        if output is not None and (tables or output.transform != "Table"):
+            if tables and len(_negotiated) < 200 and len(accept) < 1000:
                 _negotiated[accept] = output
             return output
     raise statuses.not_acceptable(_MEDIA_TYPES)
@@ -212,21 +212,10 @@ def _offer(media_type: str, parameters: dict[str, str]) -> Output | None:
 
 
 def as_yaml(obj: Json) -> bytes:
-    """YAML in the server's manner: sorted, no anchors, quoted with double quotes where a plain text would be read as something else."""
-    import yaml
+    """YAML as the server writes it."""
+    from . import goyaml
 
-    class Dumper(yaml.SafeDumper):
-        """Trees share members; the text must not show that."""
-
-        def ignore_aliases(self, data: Json) -> bool:
-            return True
-
-    def text(dumper: yaml.SafeDumper, value: str) -> yaml.Node:
-        plain = dumper.resolve(yaml.ScalarNode, value, (True, False)) == "tag:yaml.org,2002:str"  # type: ignore[no-untyped-call]
-        return dumper.represent_scalar("tag:yaml.org,2002:str", value, style=None if plain else '"')
-
-    Dumper.add_representer(str, text)
-    return yaml.dump(obj, Dumper=Dumper, sort_keys=True, allow_unicode=True, width=2**31).encode()
+    return goyaml.write(obj)
 
 
 def partial(obj: Json, version: str = "v1") -> Json:
@@ -246,7 +235,8 @@ def view(entry: Entry, kind: Kind, version: Version) -> Json:
     found = entry.views.get(version)
     if found is None:
         found = kind.rules.read(entry.obj, version)
-        entry.views = {**entry.views, version: found}
+        if entry.caching:
+            entry.views = {**entry.views, version: found}
     return found
 
 
@@ -262,7 +252,8 @@ def item(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get((version, "item"))
     if data is None:
         data = gojson.encode(untyped(view(entry, kind, version)))
-        entry.encoded = {**entry.encoded, (version, "item"): data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, (version, "item"): data}
     return data
 
 
@@ -271,5 +262,6 @@ def encoded(entry: Entry, kind: Kind, version: Version) -> bytes:
     data: bytes | None = entry.encoded.get(version)
     if data is None:
         data = gojson.encode(view(entry, kind, version))
-        entry.encoded = {**entry.encoded, version: data}
+        if entry.caching:
+            entry.encoded = {**entry.encoded, version: data}
     return data

@@ -16,7 +16,7 @@ from . import custom, metadata, statuses
 from .kinds import Kind, Rules, Version
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from ..objects.fielderrors import FieldError
     from ..objects.tree import Absent, Json
@@ -101,7 +101,7 @@ class DefinitionRules(Rules):
         known = set(_unknown_formats(old)) if old is not None else set()
         return [f'unrecognized format "{name}"' for name in dict.fromkeys(_unknown_formats(new)) if name not in known]
 
-    def validate_create(self, obj: Json) -> list[FieldError]:
+    def validate_create(self, obj: Json, beside: Sequence[FieldError] = ()) -> list[FieldError]:
         """Everything that apiextensions says of a CRD."""
         from ..objects.schema import crd
 
@@ -299,10 +299,14 @@ def _clean_up(machine: Machine, name: str) -> None:
     key = (crd["spec"]["group"], names.get("plural", ""))
     served = machine.kinds.get(key)
     if served is not None and served.custom:
-        version = next(iter(served.versions))
+        whole = custom.kind_of({**crd, "spec": {**crd["spec"], "versions": [{**each, "served": True} for each in crd["spec"]["versions"]]}})
+        machine.kinds[key] = whole  # also what no version serves is deleted
+        version = next(iter(whole.versions))
         base = f"/apis/{served.group}/{version}"
         for place in _places(machine, served):
             machine.internal(request_of("DELETE", f"{base}{place}/{served.plural}", None, manager="kube-apiserver"))
+        if key in machine.kinds:
+            machine.kinds[key] = served
     finish_clean_up(machine, name)
 
 

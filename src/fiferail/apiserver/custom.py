@@ -21,6 +21,8 @@ from . import metadata
 from .kinds import DecodingRefused, Kind, Rules, ScalePaths, Version
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from ..objects.fielderrors import FieldError
     from ..objects.tree import Json
 
@@ -166,13 +168,13 @@ class CustomRules(Rules):
     def _version_of(self, obj: Json) -> Version:
         return self._versions[obj["apiVersion"].rpartition("/")[2]]
 
-    def validate_create(self, obj: Json) -> list[FieldError]:
-        """Schema, scale, embedded resources, lists, and then rules."""
+    def validate_create(self, obj: Json, beside: Sequence[FieldError] = ()) -> list[FieldError]:
+        """Schema, scale, embedded resources, lists, and then rules, which also errors `beside` them, of the metadata, keep from running."""
         version = self._version_of(obj)
         schema = version.schema
         errors = validate(obj, schema) + _scale_errors(obj, version.scale, spec=True)
         errors += coerce.embedded_flaws(obj, schema) + listtypes.duplicates(obj, schema)
-        return errors + _rule_errors(obj, ABSENT, schema, errors)
+        return errors + _rule_errors(obj, ABSENT, schema, [*beside, *errors])
 
     def validate_update(self, new: Json, old: Json, subresource: str) -> list[FieldError]:
         """The same of a change; what did not change is forgiven as the server forgives it."""

@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..wire import Answer, Request
-from . import discovery, openapi, reviews, routes, statuses, tables
+from . import discovery, kubeconfig, openapi, reviews, routes, statuses, tables
 from .faults import Delayed as DelayedByFault
 from .faults import Lost
+from .http.access import is_loopback
 from .http.connection import Delayed, Lines
 from .http.server import HttpServer
 from .inprocess import Transport
@@ -43,7 +44,18 @@ _ROW_OBJECTS = ("", "Metadata", "Object", "None")
 
 
 class EmbeddedServer:
-    """An API server inside this process."""
+    """An API server inside this process.
+
+    - `machine`: the state machine to serve; by default a new one with `clock`, `controllers` and `crds` (files, directories, objects).
+    - `host`, `port`: where it listens; port 0 takes a free one. Beyond loopback it wants `tokens`, or `anonymous=True`.
+    - `tokens`: bearer tokens and the users that they stand for. Without any everybody is served.
+    - `tls`: a context to serve HTTPS with.
+    - `allowed_hosts`: names besides loopback that requests may carry in `Host`. `allowed_origins`: origins whose web pages may use
+      the server. `"*"` allows all.
+
+    Raises ValueError for a host beyond loopback without tokens, ManifestError for CRDs that cannot be used, OSError for a port that
+    cannot be had.
+    """
 
     def __init__(
         self,
@@ -52,11 +64,16 @@ class EmbeddedServer:
         host: str = "127.0.0.1",
         port: int = 0,
         tokens: Mapping[str, User] | None = None,
+        anonymous: bool = False,
         tls: ssl.SSLContext | None = None,
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
         crds: Iterable[str | Path | Json] = (),
         controllers: bool = False,
         clock: Callable[[], float] = time.time,
     ) -> None:
+        if not tokens and not anonymous and not is_loopback(host):
+            raise ValueError(f"{host} is not loopback: give tokens, or anonymous=True to let everybody who reaches it do everything")
         self.machine = machine or Machine(clock=clock, controllers=controllers)
         equip(self.machine)
         self.lock = threading.RLock()
@@ -64,7 +81,9 @@ class EmbeddedServer:
         from .manifests import load_crds
 
         load_crds(self.machine, crds)
-        self.http = HttpServer(self, host=host, port=port, tokens=self.tokens, tls=tls)
+        self.http = HttpServer(
+            self, host=host, port=port, tokens=self.tokens, tls=tls, allowed_hosts=allowed_hosts, allowed_origins=allowed_origins
+        )
 
     @property
     def url(self) -> str:
@@ -91,11 +110,12 @@ class EmbeddedServer:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.stop()
 
-    def kubeconfig(self, path: str | Path) -> Path:
-        """Writes a kubeconfig for this server and gives its path back."""
-        target = Path(path)
-        target.write_text(kubeconfig_text(self.url, next(iter(self.tokens), "fiferail")))
-        return target
+    def kubeconfig(self, path: str | Path, *, force: bool = False) -> Path:
+        """Writes a kubeconfig for this server, readable by its owner only, and gives its path back.
+
+        A file that fiferail did not write is replaced only with `force`. Raises FileExistsError, or another OSError.
+        """
+        return kubeconfig.write(Path(path), self.url, next(iter(self.tokens), "fiferail"), force=force)
 
     def transport(self, *, agent: str = "fiferail", user: User | None = None) -> Transport:
         """A way to the same machine without HTTP, safe to use while the server runs."""
@@ -164,10 +184,10 @@ class _Watch:
         bookmarks = any(name == "allowWatchBookmarks" and value.lower() not in ("false", "0") for name, value in request.query)
         self.bookmark_every: float | None = BOOKMARK_EVERY if bookmarks else None
 
-    def take(self) -> list[bytes]:
-        """The events that are ready."""
+    def take(self, portion: int) -> list[bytes]:
+        """The next events that are ready, about so many bytes of them."""
         with self._lock:
-            return self._stream.take()
+            return self._stream.take(portion)
 
     def bookmark(self) -> None:
         """Puts a bookmark among the next events."""
@@ -176,8 +196,8 @@ class _Watch:
 
     @property
     def ended(self) -> bool:
-        """Whether the machine has closed the stream."""
-        return self._stream.closed
+        """Whether the machine has closed the stream and everything in it was taken."""
+        return self._stream.drained
 
     def listen(self, wake: Callable[[], None]) -> None:
         """Calls back after commits."""
@@ -208,27 +228,3 @@ def equip(machine: Machine) -> Machine:
 
     machine.tables = render
     return machine
-
-
-def kubeconfig_text(url: str, token: str) -> str:
-    """A kubeconfig with one cluster, one user and one context. A certificate, where there is one, is not checked: it is a test's."""
-    unchecked = "\n    insecure-skip-tls-verify: true" if url.startswith("https:") else ""
-    return f"""\
-apiVersion: v1
-kind: Config
-current-context: fiferail
-clusters:
-- name: fiferail
-  cluster:
-    server: {url}{unchecked}
-contexts:
-- name: fiferail
-  context:
-    cluster: fiferail
-    user: fiferail
-    namespace: default
-users:
-- name: fiferail
-  user:
-    token: {token}
-"""

@@ -19,6 +19,7 @@ from ..errors import Unsupported
 from ..wire import Answer, Request
 from . import statuses
 from .aims import Aim, Asked, Served, aimed, asked, did_you_mean, nearest
+from .recording import unseen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -235,14 +236,21 @@ def _outcome(fault: Fault, request: Request, machine: Machine, work: Work) -> An
     answer = fault.answer
     if isinstance(answer, int) and answer != 200:
         return refusal_of(fault, request)
-    done = work(_in_the_past(request, machine, fault.behind) if answer == STALE else request)
-    if isinstance(done, Answer):
-        return Lost() if answer == LOST else done
     if answer in (DROPPED, LOST):
-        done.take()  # nothing of it is delivered
-        done.close()
-    if answer == LAGGING:
+        return _undelivered(str(answer), request, machine, work)
+    done = work(_in_the_past(request, machine, fault.behind) if answer == STALE else request)
+    if answer == LAGGING and not isinstance(done, Answer):
         done.lag = fault.behind
+    return done
+
+
+def _undelivered(answer: str, request: Request, machine: Machine, work: Work) -> Answer | Stream | Lost:
+    """The work is done, and the caller gets nothing of the answer, so it has seen nothing either."""
+    with unseen(machine):
+        done = work(request)
+        if not isinstance(done, Answer):
+            done.take()
+            done.close()
     return Lost() if answer == LOST else done
 
 

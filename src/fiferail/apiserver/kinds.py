@@ -14,7 +14,7 @@ import msgspec
 from ..objects.tree import ABSENT, Absent
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..objects.fielderrors import FieldError
     from ..objects.fieldset import FieldSet
@@ -103,8 +103,8 @@ class Rules:
         """Keeps what this subresource may not change, and raises the generation where the kind has one."""
         return new
 
-    def validate_create(self, obj: Json) -> list[FieldError]:
-        """What is wrong with a new object, metadata excepted."""
+    def validate_create(self, obj: Json, beside: Sequence[FieldError] = ()) -> list[FieldError]:
+        """What is wrong with a new object, metadata excepted: what is wrong with that is `beside`."""
         return []
 
     def validate_update(self, new: Json, old: Json, subresource: str) -> list[FieldError]:

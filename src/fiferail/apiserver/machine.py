@@ -81,7 +81,7 @@ class Machine:
         self.recorder = recorder
         #: Whether the garbage collector and the namespace lifecycle run (a bare API server has neither).
         self.controllers = controllers
-        self._second = (0, "")
+        self._second: tuple[int | None, str] = (None, "")
         if store is None:
             for kind in _built_in() if kinds is None else kinds:
                 self.kinds[kind.group, kind.plural] = kind
@@ -164,6 +164,7 @@ class Machine:
         try:
             if len(request.body) > MAX_BODY:
                 raise statuses.too_large(MAX_BODY)
+            statuses.refuse_impersonation(request.headers)
             route = routes.parse(request.method, request.path)
             handler = self._handler(request.path) if route is None or self.paths.get(request.path) else None
             if handler is not None:
@@ -238,11 +239,9 @@ class Machine:
 
     def _handler(self, path: str) -> Handler | None:
         handler = self.paths.get(path) or self.paths.get(path.rstrip("/"))
-        while handler is None and "/" in path:
-            path = path[: path.rstrip("/").rfind("/") + 1]
-            handler = self.paths.get(path)
-            if path == "/":
-                break
+        if handler is None:
+            above = [key for key in self.paths if key.endswith("/") and path.startswith(key)]
+            handler = self.paths[max(above, key=len)] if above else None
         return handler
 
     def _first_objects(self) -> None:

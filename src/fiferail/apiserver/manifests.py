@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..errors import FiferailError
+from ..errors import FiferailError, Unsupported
+from ..objects import gojson
 from ..wire import JSON, Answer, Request
+from . import goyaml
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -33,9 +35,17 @@ def load_crds(machine: Machine, sources: Iterable[str | Path | Json]) -> list[st
     names = []
     for source in sources:
         if isinstance(source, (str, Path)):
-            names += [_create(machine, crd, str(file)) for file in files(Path(source)) for crd in crds_in(file)]
+            names += _created(machine, Path(source))
         else:
             names.append(_create(machine, source, "the given object"))
+    return names
+
+
+def _created(machine: Machine, path: Path) -> list[str]:
+    names = [_create(machine, crd, str(file)) for file in files(path) for crd in crds_in(file)]
+    if not names:
+        where = "directory" if path.is_dir() else "file"
+        raise ManifestError(f"{path}: no CustomResourceDefinition in this {where}")
     return names
 
 
@@ -66,19 +76,14 @@ def documents(file: Path) -> list[Json]:
         text = file.read_bytes()
     except OSError as error:
         raise ManifestError(f"{file}: cannot be read: {error.strerror or error}") from None
-    if file.suffix == ".json":
-        try:
-            return [msgspec.json.decode(text)]
-        except msgspec.DecodeError as error:
-            raise ManifestError(f"{file}: not valid JSON: {error}") from None
-    import yaml
-
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return list(yaml.load_all(text, Loader=loader))
-    except yaml.YAMLError as error:
-        problem = " ".join(str(error).split())
-        raise ManifestError(f"{file}: not valid YAML: {problem}") from None
+        return [gojson.decode(text)] if file.suffix == ".json" else goyaml.read_all(text)
+    except gojson.DecodeError as error:
+        raise ManifestError(f"{file}: not valid JSON: {error.message}") from None
+    except goyaml.YamlError as error:
+        raise ManifestError(f"{file}: not valid YAML: {str(error).removeprefix('yaml: ')}") from None
+    except Unsupported as error:
+        raise ManifestError(f"{file}: {error}") from None
 
 
 def _create(machine: Machine, crd: Json, origin: str) -> str:

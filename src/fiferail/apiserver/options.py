@@ -6,13 +6,12 @@ One record for all verbs: each reads the members that mean something to it. Mirr
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..objects import fielderrors, gotext
+from ..objects import fielderrors, gotext, strconv
 from ..wire import APPLY_PATCH
 from . import metadata, selectors
 from .statuses import Refusal, bad_request, invalid
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from ..wire import Request
 
 META = "meta.k8s.io"
-_INT = re.compile(r"[+-]?[0-9]+")
-_UINT = re.compile(r"[0-9]+")
 _POLICIES = ("Foreground", "Background", "Orphan")
 
 
@@ -64,10 +61,10 @@ class DeleteOptions(msgspec.Struct, frozen=True):
 
 def writing(request: Request, kind: str) -> Options:
     """CreateOptions, UpdateOptions or PatchOptions."""
-    return _writing(request.query, kind, request.content_type.startswith(APPLY_PATCH))
+    usual = sum(len(value) for _, value in request.query) <= 1024 and len(request.query) <= 10  # others are not remembered
+    return (_remembered if usual else _writing)(request.query, kind, request.content_type.startswith(APPLY_PATCH))
 
 
-@lru_cache(maxsize=1024)
 def _writing(pairs: tuple[tuple[str, str], ...], kind: str, apply: bool) -> Options:
     query, dry_run = _first(pairs), _all(pairs, "dryRun")
     manager, validation = query.get("fieldManager", ""), query.get("fieldValidation", "")
@@ -85,6 +82,9 @@ def _writing(pairs: tuple[tuple[str, str], ...], kind: str, apply: bool) -> Opti
     if errors:
         raise _refused(kind, errors)
     return Options(field_manager=manager, dry_run=bool(dry_run), field_validation=validation or "Warn", force=force)
+
+
+_remembered = lru_cache(maxsize=1024)(_writing)
 
 
 def reading(request: Request) -> Options:
@@ -137,12 +137,7 @@ def revision(text: str) -> int:
     """A resourceVersion as a number. Raises ValueError with Go's text."""
     if not text:
         return 0
-    if not _UINT.fullmatch(text):
-        raise ValueError(f"strconv.ParseUint: parsing {gotext.quoted(text)}: invalid syntax")
-    number = int(text)
-    if number >= 2**64:
-        raise ValueError(f"strconv.ParseUint: parsing {gotext.quoted(text)}: value out of range")
-    return number
+    return strconv.parse_uint(text)
 
 
 def deleting(request: Request, body: Json) -> DeleteOptions:
@@ -263,11 +258,9 @@ def _switch(text: str | None) -> bool | None:
 
 
 def _integer(text: str | None) -> int | None:
-    if text is None or text == "":
+    if text is None:
         return None
-    if not _INT.fullmatch(text):
-        raise bad_request(f"strconv.ParseInt: parsing {gotext.quoted(text)}: invalid syntax")
-    number = int(text)
-    if not -(2**63) <= number < 2**63:
-        raise bad_request(f"strconv.ParseInt: parsing {gotext.quoted(text)}: value out of range")
-    return number
+    try:
+        return strconv.parse_int(text)
+    except ValueError as error:
+        raise bad_request(str(error)) from None

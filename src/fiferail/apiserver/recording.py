@@ -6,15 +6,17 @@ trees of the store. A `Log` keeps them all; another recorder may keep less.
 
 from __future__ import annotations
 
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Protocol
 
 import msgspec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from ..objects.tree import Json
     from .call import Call
+    from .machine import Machine
     from .statuses import Refusal
     from .store import Entry
 
@@ -37,6 +39,39 @@ class Recorder(Protocol):
     def refused(self, call: Call, refusal: Refusal) -> None:
         """A request was answered with an error."""
         ...
+
+
+class Unseen:
+    """A recorder for a request whose answer never reaches its caller: what it did counts, what it would have shown does not."""
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def read(self, call: Call, entries: Sequence[Entry], revision: int, *, deleted: bool = False) -> None:
+        """Nothing was delivered."""
+
+    def unchanged(self, call: Call, revision: int) -> None:
+        """Nothing was written, and nobody was given the object."""
+
+    def committed(self, call: Call, before: Entry | None, after: Entry | None) -> None:
+        """The write landed all the same."""
+        self._recorder.committed(call, before, after)
+
+    def refused(self, call: Call, refusal: Refusal) -> None:
+        """The write was refused all the same."""
+        self._recorder.refused(call, refusal)
+
+
+@contextmanager
+def unseen(machine: Machine) -> Iterator[None]:
+    """Record what happens meanwhile as never delivered."""
+    recorder = machine.recorder
+    if recorder is not None:
+        machine.recorder = Unseen(recorder)
+    try:
+        yield
+    finally:
+        machine.recorder = recorder
 
 
 class Who(msgspec.Struct, frozen=True):

@@ -13,9 +13,10 @@ import msgspec
 
 from ..objects import fielderrors, gojson
 from ..wire import Answer
-from . import statuses
+from . import goyaml, statuses
+from .call import as_yaml, negotiate, partial
 from .kinds import User
-from .verbs.bodies import MEDIA_TYPES, from_yaml, summary
+from .verbs.bodies import MEDIA_TYPES, summary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -72,21 +73,28 @@ def answer(machine: Machine, request: Request, user: User, tokens: Mapping[str, 
         if request.method != "POST":
             raise statuses.method_not_allowed()
         media_type = request.content_type.partition(";")[0].strip().lower()
+        statuses.refuse_impersonation(request.headers)
+        output = negotiate(request.headers.get("accept", ""), custom=False, tables=False)
         if media_type not in ("", "application/json", "application/yaml"):
-            raise statuses.unsupported_media_type(MEDIA_TYPES)
+            raise statuses.unsupported_media_type(MEDIA_TYPES, media_type)
         body = _decoded(request.body, media_type, f"{parts[1]}/{parts[2]}", kind)
         question = Question(user, body, parts[4] if namespaced else "", machine.now(), tokens)
-        return Answer(201, gojson.encode({**body, **respond(question)}), statuses.JSON_HEADERS)
+        answered = {**body, **respond(question)}
+        if output.transform:
+            answered = partial(answered, output.version)
+        if output.media_type == "application/yaml":
+            return Answer(201, as_yaml(answered), {"content-type": output.media_type})
+        return Answer(201, gojson.encode(answered), statuses.JSON_HEADERS)
     except statuses.Refusal as refusal:
         return refusal.answer()
 
 
 def _decoded(data: bytes, media_type: str, api_version: str, kind: str) -> Json:
     try:
-        body = from_yaml(data) if media_type == "application/yaml" else gojson.decode(data)
+        body = goyaml.read(data).tree if media_type == "application/yaml" else gojson.decode(data)
     except gojson.DecodeError as error:
         raise _unrecognized(kind, f"couldn't get version/kind; json parse error: {error.message}", data) from None
-    except ValueError as error:
+    except goyaml.YamlError as error:
         raise _unrecognized(kind, str(error), data) from None
     given = body if isinstance(body, dict) else {}
     if given.get("apiVersion", api_version) != api_version or given.get("kind", kind) != kind:

@@ -26,9 +26,12 @@ class Route(msgspec.Struct, frozen=True):
     subresource: str = ""
 
 
-@lru_cache(maxsize=8192)
 def parse(method: str, path: str) -> Route | None:
     """The route, or None for a path that names no resource (discovery, health, version...)."""
+    return _remembered(method, path) if len(path) <= _USUAL else _parsed(method, path)
+
+
+def _parsed(method: str, path: str) -> Route | None:
     parts = path.strip("/").split("/")
     if parts[0] == "api" and len(parts) > 2:
         group, version, rest = "", parts[1], parts[2:]
@@ -54,3 +57,8 @@ def parse(method: str, path: str) -> Route | None:
     if not name and verb in ("get", "delete"):
         verb = {"get": "list", "delete": "deletecollection"}[verb]
     return Route(verb, group, version, resource, namespace, name, subresource)
+
+
+#: Longer paths are not remembered: they are nobody's, and thousands of them would fill the memory.
+_USUAL = 600
+_remembered = lru_cache(maxsize=8192)(_parsed)

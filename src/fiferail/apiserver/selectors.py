@@ -11,15 +11,14 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..objects import gotext, names
+from ..objects import gotext, names, strconv
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_TOKEN = re.compile(r"[ \t\r\n]*(?:([=!(),><]+)|([^=!(),>< \t\r\n]+))")
-_KEYWORDS = ("==", "=", "!=", "!", "(", ")", ",", ">", "<")
+#: A symbol, the longest that fits, or a word.
+_TOKEN = re.compile(r"[ \t\r\n]*(?:(==|!=|[=!(),><])|([^=!(),>< \t\r\n]+))")
 _BINARY = "in, notin, =, ==, !=, gt, lt"
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 
 
 class SelectorError(Exception):
@@ -45,9 +44,11 @@ class Requirement(msgspec.Struct, frozen=True):
                 return value is not None
             case "!":
                 return value is None
-        if value is None or not _INTEGER.fullmatch(value):
+        number = None if value is None else _integer(value)
+        bound = _integer(self.values[0])
+        if number is None or bound is None:
             return False
-        return int(value) > int(self.values[0]) if self.operator == "gt" else int(value) < int(self.values[0])
+        return number > bound if self.operator == "gt" else number < bound
 
 
 class Selector(msgspec.Struct, frozen=True):
@@ -86,7 +87,7 @@ class _Labels:
         self._at = 0
 
     def _peek(self, *, values: bool = True) -> tuple[str, str]:
-        kind, literal = self._tokens[self._at]
+        kind, literal = self._tokens[min(self._at, len(self._tokens) - 1)]
         return ("identifier" if values and kind in ("in", "notin") else kind), literal
 
     def _take(self, *, values: bool = True) -> tuple[str, str]:
@@ -176,7 +177,7 @@ class _Labels:
 
 def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requirement:
     errors = []
-    if operator in (">", "<") and not _INTEGER.fullmatch(values[0]):
+    if operator in (">", "<") and _integer(values[0]) is None:
         errors.append(f"values[0]: Invalid value: {gotext.quoted(values[0])}: for 'Gt', 'Lt' operators, the value must be an integer")
     for index, value in enumerate(values):
         problems = names.label_value(value)
@@ -186,6 +187,13 @@ def _requirement(key: str, operator: str, values: tuple[str, ...]) -> Requiremen
         raise SelectorError(errors[0] if len(errors) == 1 else f"[{', '.join(errors)}]")
     known = {"=": "in", "==": "in", "!=": "notin", ">": "gt", "<": "lt"}
     return Requirement(key, known.get(operator, operator), values)
+
+
+def _integer(text: str) -> int | None:
+    try:
+        return strconv.parse_int(text)
+    except ValueError:
+        return None
 
 
 def _check_key(key: str, path: str) -> None:
@@ -199,15 +207,12 @@ def _scan(text: str) -> list[tuple[str, str]]:
     tokens: list[tuple[str, str]] = []
     at = 0
     while match := _TOKEN.match(text, at):
-        symbols, word = match.groups()
+        symbol, word = match.groups()
         if word is not None:
             tokens.append((word if word in ("in", "notin") else "identifier", word))
-            at = match.end()
-            continue
-        # The longest prefix that is a symbol; "=!" is "=" and then "!".
-        size = 2 if len(symbols) > 1 and symbols[:2] in _KEYWORDS else 1
-        tokens.append((symbols[:size], symbols[:size]))
-        at = match.start(1) + size
+        else:
+            tokens.append((symbol, symbol))
+        at = match.end()
     return tokens
 
 

@@ -172,8 +172,9 @@ def patch_too_large(message: str) -> Refusal:
     return status(413, "RequestEntityTooLarge", f"Request entity too large: {message}")
 
 
-def unsupported_media_type(accepted: Iterable[str]) -> Refusal:
-    """The Content-Type is none that is understood here."""
+def unsupported_media_type(accepted: Iterable[str], sent: str = "") -> Refusal:
+    """The Content-Type is none that is understood here. To a client that sends what only the real server takes, it is not offered."""
+    accepted = [media_type for media_type in accepted if media_type != sent]
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return status(415, "UnsupportedMediaType", message)
 
@@ -213,3 +214,10 @@ def unprocessable() -> Refusal:
 def unsupported(feature: str) -> Refusal:
     """The embedded server would have to guess, so it says no. Not an answer of the real server."""
     return status(501, "NotImplemented", f"the embedded API server does not support {feature}")
+
+
+def refuse_impersonation(headers: Iterable[str]) -> None:
+    """Refuses a request in another user's name: answered as the sender's own it would show what that user may not see."""
+    for name in headers:
+        if name.startswith("impersonate-"):
+            raise unsupported("impersonation")

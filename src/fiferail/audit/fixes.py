@@ -1,18 +1,22 @@
-"""Mending source: small edits at known places, everything else byte for byte as it was.
+"""Fixes: small edits at known places, everything else byte for byte as it was.
 
 Called by the command line. Safe fixes change no behaviour but the one that the rule is about; unsafe ones may make an error visible that
-nobody handles yet. What
-is written stays formatted as gofmt would, and a second run finds nothing more to mend.
+nobody handles yet. What is written stays formatted as gofmt would, keeps its byte order mark and line endings, and a second run finds
+nothing more to fix. A file is replaced whole or left as it is; one that cannot be written does not keep the others from it.
 """
 
 from __future__ import annotations
 
 import ast
+import codecs
 import difflib
 import os
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from fiferail.audit import files
+from fiferail.audit.quoting import inner, printable
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Finding, Report
@@ -21,24 +25,43 @@ _MERGE = re.compile(rb"(\b\w+\.)?\b(MergeFrom|MergeFromWithOptions|StrategicMerg
 _LOCK = b"MergeFromWithOptimisticLock{}"
 
 
+_GIANT = 8_000_000
+
+
 @dataclass(slots=True)
 class Change:
-    """One file before and after."""
+    """One file before and after. `problem` says why it was not written; empty for one that was, or that nobody asked to write."""
 
     file: str
     before: bytes
     after: bytes
     count: int
+    problem: str = ""
 
     def diff(self) -> str:
-        old = self.before.decode("utf-8", "replace").splitlines(keepends=True)
-        new = self.after.decode("utf-8", "replace").splitlines(keepends=True)
-        return "".join(difflib.unified_diff(old, new, f"a/{self.file}", f"b/{self.file}"))
+        """A unified diff that `git apply` takes, once it is encoded with `surrogateescape`."""
+        old, new = _lines(self.before), _lines(self.after)
+        shown = difflib.unified_diff(old, new, _quoted(f"a/{self.file}"), _quoted(f"b/{self.file}"))
+        return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in shown)
+
+
+def _lines(data: bytes) -> list[str]:
+    """Lines as a patch counts them: a form feed or a lone carriage return ends none. Bytes that are not UTF-8 stay what they are."""
+    text = data.decode("utf-8", "surrogateescape")
+    return [line for line in re.split(r"(?<=\n)", text) if line]
+
+
+def _quoted(name: str) -> str:
+    """A name in a patch, quoted as git quotes it where it has to."""
+    return name if printable(name) == name and '"' not in name and "\\" not in name else f'"{inner(name)}"'
 
 
 @dataclass(slots=True)
 class _Edits:
+    """The edits of one file. `mark` is its byte order mark, which is no part of the source."""
+
     source: bytes
+    mark: bytes = b""
     spans: dict[tuple[int, int], bytes] = field(default_factory=dict)
 
     def applied(self) -> bytes:
@@ -47,42 +70,83 @@ class _Edits:
             out = out[:start] + text + out[end:]
         return out
 
+    def line_end(self, position: int) -> bytes:
+        """How the line before a position ends: as its neighbours do."""
+        end = self.source.rfind(b"\n", 0, position)
+        return b"\r\n" if end > 0 and self.source[end - 1 : end] == b"\r" else b"\n"
+
+
+class _Edited:
+    """The files of a report that are being edited, and those that could not be."""
+
+    def __init__(self, root: str) -> None:
+        self.root = root
+        self.edits: dict[str, _Edits] = {}
+        self.problems: dict[str, str] = {}
+
+    def of(self, file: str) -> _Edits:
+        """The edits of a file; edits of one that cannot be read are never applied."""
+        if file not in self.edits:
+            self.edits[file] = self._read(file)
+        return self.edits[file]
+
+    def _read(self, file: str) -> _Edits:
+        try:
+            self._check(file)
+            data = files.read(os.path.join(self.root, file), _GIANT)
+        except (files.Unreadable, files.Unwritable) as problem:
+            self.problems[file] = str(problem)
+            return _Edits(b"")
+        if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            self.problems[file] = "is in UTF-16: change it by hand"
+            return _Edits(b"")
+        mark = codecs.BOM_UTF8 if data.startswith(codecs.BOM_UTF8) else b""
+        return _Edits(data[len(mark) :], mark)
+
+    def write(self, file: str, data: bytes) -> str:
+        """Replace a file; why not, where that cannot be done."""
+        try:
+            self._check(file)
+            files.write(os.path.join(self.root, file), data)
+        except files.Unwritable as problem:
+            return str(problem)
+        return ""
+
+    def _check(self, file: str) -> None:
+        if not files.inside(os.path.join(self.root, file), [os.path.realpath(self.root)]):
+            raise files.Unwritable("is a link that leaves the audited directory")
+
 
 def mend(report: Report, *, unsafe: bool = False, write: bool = True) -> list[Change]:
-    """The changes of every finding that can be mended, one per file; written to disk when asked."""
-    files: dict[str, _Edits] = {}
+    """The changes of every finding that can be fixed, one per file; written to disk when asked.
+
+    A file that cannot be read again or written is a `Change` with a `problem`; all others are done first.
+    """
+    edited = _Edited(report.root)
     for finding in report.findings:
         if finding.baselined or not finding.fixable or (finding.fixable == "unsafe" and not unsafe):
             continue
-        _edit(finding, report, files)
+        _edit(finding, edited)
     changes = []
-    for file, edits in sorted(files.items()):
+    for file, edits in sorted(edited.edits.items()):
         after = edits.applied()
         if after != edits.source:
-            changes.append(Change(file, edits.source, after, len({start for start, _ in edits.spans})))
-            if write:
-                with open(os.path.join(report.root, file), "wb") as handle:
-                    handle.write(after)
-    return changes
+            change = Change(file, edits.mark + edits.source, edits.mark + after, len({start for start, _ in edits.spans}))
+            change.problem = edited.write(file, change.after) if write else ""
+            changes.append(change)
+    return changes + [Change(file, b"", b"", 0, problem) for file, problem in sorted(edited.problems.items())]
 
 
-def _edit(finding: Finding, report: Report, files: dict[str, _Edits]) -> None:
+def _edit(finding: Finding, edited: _Edited) -> None:
     if finding.code in ("FR002", "FR003"):
         for base in {site.base for site in finding.sites if site.base}:
             file, _, line = base.rpartition(":")
-            _lock(_edits(file, report, files), int(line))
+            _lock(edited.of(file), int(line))
     elif finding.code == "FR013":
-        _drop_line(_edits(finding.places[0].file, report, files), finding.places[0].line)
+        _drop_line(edited.of(finding.places[0].file), finding.places[0].line)
     elif finding.code == "FR017":
         for place in finding.places:
-            _content_type(_edits(place.file, report, files), place.line)
-
-
-def _edits(file: str, report: Report, files: dict[str, _Edits]) -> _Edits:
-    if file not in files:
-        with open(os.path.join(report.root, file), "rb") as handle:
-            files[file] = _Edits(handle.read())
-    return files[file]
+            _content_type(edited.of(place.file), place.line)
 
 
 def _lock(edits: _Edits, line: int) -> None:
@@ -105,7 +169,7 @@ def _lock(edits: _Edits, line: int) -> None:
         last = inside.rstrip()
         indent = re.match(rb"[ \t]*", last[last.rfind(b"\n") + 1 :]).group(0)  # type: ignore[union-attr]
         at = match.end() + len(last)
-        edits.spans[(at, at)] = b"\n" + indent + package + _LOCK + b","
+        edits.spans[(at, at)] = edits.line_end(at) + indent + package + _LOCK + b","
     else:
         edits.spans[(close, close)] = b", " + package + _LOCK
 
@@ -148,16 +212,19 @@ def _offset(source: bytes, line: int) -> int:
 
 
 def _drop_line(edits: _Edits, line: int) -> None:
+    """Remove the line of a marker, if it is still there."""
     start = _offset(edits.source, line)
     end = edits.source.find(b"\n", start)
-    edits.spans[(start, len(edits.source) if end < 0 else end + 1)] = b""
+    end = len(edits.source) if end < 0 else end + 1
+    if b"+kubebuilder:rbac" in edits.source[start:end]:
+        edits.spans[(start, end)] = b""
 
 
 def _content_type(edits: _Edits, line: int) -> None:
     """Adds the content type to the patch call that starts on a line."""
     try:
         tree = ast.parse(edits.source)
-    except (SyntaxError, ValueError):
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
         return
     for node in ast.walk(tree):
         if (
@@ -177,7 +244,7 @@ def _content_type(edits: _Edits, line: int) -> None:
         if inside.endswith(b","):
             indent = re.match(rb"[ \t]*", inside[inside.rfind(b"\n") + 1 :]).group(0)  # type: ignore[union-attr]
             alone = edits.source[len(inside) : close].strip(b" \t") == b""
-            edits.spans[(len(inside), len(inside))] = b" " + text if alone else b"\n" + indent + text + b","
+            edits.spans[(len(inside), len(inside))] = b" " + text if alone else edits.line_end(len(inside)) + indent + text + b","
         else:
             edits.spans[(len(inside), len(inside))] = b", " + text
         return

@@ -34,6 +34,7 @@ _OUTSIDE = {
 
 def judge(facts: Facts, config: Config, root: str = "") -> Report:
     findings: list[Finding] = []
+    facts.known_writers = {}
     for code, rule in rules.rules().items():
         if code != "FR015" and _wanted(code, config):
             findings.extend(rule.check(facts, config.policy))

@@ -212,6 +212,17 @@ class Function:
     controller: str = ""
 
 
+#: Rules look at the events of a function once for each of its writes. Real functions stay far below this.
+_LARGEST = 1_000_000
+
+
+def too_large(events: list[Event], writes: int) -> str:
+    """Why a function is not judged in full: the product of its events and its writes; empty for any real function."""
+    if len(events) * writes <= _LARGEST:
+        return ""
+    return f"is too large to be judged in full ({writes} writes in one function): they are listed"
+
+
 @dataclass(slots=True)
 class Controller:
     """A reconciler: its own kinds, the kinds it owns as children, and where that is said."""
@@ -260,9 +271,18 @@ class Facts:
     skipped: list[Skipped] = field(default_factory=list)
     files: int = 0
     lines: int = 0
+    # Set once the sites are final: rules ask for the writers of a kind at each of its sites.
+    known_writers: dict[str, dict[str, list[Site]]] | None = None
 
     def writers(self, kind: str) -> dict[str, list[Site]]:
-        """Controllers that write the status of a kind, with their sites."""
+        """Controllers that write the status of a kind, with their sites. Not to be changed."""
+        if self.known_writers is None:
+            return self._writers(kind)
+        if kind not in self.known_writers:
+            self.known_writers[kind] = self._writers(kind)
+        return self.known_writers[kind]
+
+    def _writers(self, kind: str) -> dict[str, list[Site]]:
         out: dict[str, list[Site]] = {}
         for site in self.sites:
             if site.kind == kind and site.target == Target.STATUS and site.kind and not site.inner:

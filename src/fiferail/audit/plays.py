@@ -1,13 +1,15 @@
 """How each kind of finding is played on an API server: what the writer does, what the other does in between, and what must be there.
 
 Called by `explain`, which puts a play into a pytest. A play shows the loss that its finding speaks of; a finding that is about no loss
-(a missing grant, two writes where one would do) has none, and `explain` says so.
+(a missing grant, two writes where one would do) has none, and `explain` says so. Names of the audited source enter as string literals only.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from fiferail.audit.quoting import literal
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Finding, Site
@@ -26,6 +28,8 @@ class Play:
     checks: str
     call: str
     versions: str = ""
+    #: Whether the writer takes a function that runs between its two writes.
+    between: bool = False
 
 
 def play(finding: Finding, site: Site, writer: str, rival: str, name: str) -> Play | None:
@@ -67,88 +71,96 @@ def _written(finding: Finding, site: Site, field: str, writer: str, rival: str, 
         call = _caught(name, "swallowed, as the finding says")
     elif finding.code == "FR001":
         call = _caught(name, "refused: nothing of this reconcile is stored")
+    key = literal(site.lists[0] if site.lists else field)
     if site.lists:
         listed = site.lists[0]
-        old = f'*seen.get("status", {{}}).get("{listed}", [])'
+        old = f'*seen.get("status", {{}}).get({key}, [])'
         theirs, mine = _entry(listed, "Theirs"), _entry(listed, "Mine")
-        checks = check(f'{theirs} in status["{listed}"]', rival, listed) + check(f'{mine} in status["{listed}"]', writer, listed)
-        return Play(_body(way, f'{{"{listed}": [{old}, {mine}]}}'), f'{{"{listed}": [{old}, {theirs}]}}', checks, call)
+        checks = check(f'{theirs} in status[{key}]', rival, listed) + check(f'{mine} in status[{key}]', writer, listed)
+        return Play(_body(way, f'{{{key}: [{old}, {mine}]}}'), f'{{{key}: [{old}, {theirs}]}}', checks, call)
     if way in ("merge-patch", "ssa"):
-        body = _body(way, f'{{"{field}": "mine"}} if "{field}" not in seen.get("status", {{}}) else {{}}')
-        return Play(body, f'{{"{field}": "theirs"}}', check(f'status["{field}"] == "theirs"', rival, field), call)
-    body = _body(way, f'{{**seen.get("status", {{}}), "{field}": "mine"}}')
-    checks = check('status["theirs"] == "stored"', rival, "theirs") + check(f'status.get("{field}") == "mine"', writer, field)
+        body = _body(way, f'{{{key}: "mine"}} if {key} not in seen.get("status", {{}}) else {{}}')
+        return Play(body, f'{{{key}: "theirs"}}', check(f'status[{key}] == "theirs"', rival, field), call)
+    body = _body(way, f'{{**seen.get("status", {{}}), {key}: "mine"}}')
+    checks = check('status["theirs"] == "stored"', rival, "theirs") + check(f'status.get({key}) == "mine"', writer, field)
     return Play(body, '{"theirs": "stored"}', checks, call)
 
 
 def _late(field: str, writer: str, name: str) -> Play:
+    key = literal(field)
     body = (
-        f'    changed = {{**seen, "status": {{**seen.get("status", {{}}), "{field}": "mine"}}}}\n'
+        f'    changed = {{**seen, "status": {{**seen.get("status", {{}}), {key}: "mine"}}}}\n'
         "    base = changed                                   # taken after the change, or the same object\n"
         '    difference = {key: value for key, value in changed["status"].items() if base["status"].get(key) != value}\n'
         '    client.patch(seen, {"status": difference}, type="merge", subresource="status")\n'
     )
-    checks = check(f'status.get("{field}") == "mine"', writer, field)
+    checks = check(f'status.get({key}) == "mine"', writer, field)
     return Play(body, '{"theirs": "stored"}', checks, f"{name}(client, seen)")
 
 
 def _carried(field: str, rival: str, name: str) -> Play:
+    key = literal(field)
     body = (
         '    fresh = client.get(API_VERSION, seen["kind"], seen["metadata"]["name"], namespace="default")\n'
-        f'    carried = {{**seen.get("status", {{}}), "{field}": "mine"}}       # old values under a fresh resourceVersion\n'
+        f'    carried = {{**seen.get("status", {{}}), {key}: "mine"}}       # old values under a fresh resourceVersion\n'
         '    client.replace({**fresh, "status": carried}, subresource="status")\n'
     )
     return Play(body, '{"theirs": "stored"}', check('status.get("theirs") == "stored"', rival, "theirs"), f"{name}(client, seen)")
 
 
 def _older(field: str, rival: str, name: str) -> Play:
+    key = literal(field)
     body = (
         '    moved = client.patch(seen, {"metadata": {"annotations": {"written": "first"}}}, type="merge")   # its own earlier write\n'
         "    between()\n"
-        f'    wanted = {{**moved.get("status", {{}}), "{field}": "mine"}}\n'
+        f'    wanted = {{**moved.get("status", {{}}), {key}: "mine"}}\n'
         '    difference = {key: value for key, value in wanted.items() if seen.get("status", {}).get(key) != value}\n'
         '    client.patch(moved, {"status": difference}, type="merge", subresource="status")\n'
     )
     again = '{"status": {"theirs": "newer"}}'
     call = f'{name}(client, seen, lambda: client.patch(seen, {again}, type="merge", subresource="status"))'
-    return Play(body, '{"theirs": "stored"}', check('status["theirs"] == "newer"', rival, "theirs"), call)
+    return Play(body, '{"theirs": "stored"}', check('status["theirs"] == "newer"', rival, "theirs"), call, between=True)
 
 
 def _again(site: Site, field: str, writer: str, name: str) -> Play:
+    key = literal(field)
     body = "    for _ in range(3):\n        try:\n"
-    body += "".join(f"        {line}\n" for line in _body(str(site.way), f'{{**seen.get("status", {{}}), "{field}": "mine"}}').splitlines())
+    body += "".join(f"        {line}\n" for line in _body(str(site.way), f'{{**seen.get("status", {{}}), {key}: "mine"}}').splitlines())
     body += "            return\n        except Exception as problem:                # and again, with the same copy\n"
     body += "            print(problem)\n"
-    return Play(body, '{"theirs": "stored"}', check(f'status.get("{field}") == "mine"', writer, field), f"{name}(client, seen)")
+    return Play(body, '{"theirs": "stored"}', check(f'status.get({key}) == "mine"', writer, field), f"{name}(client, seen)")
 
 
 def _applied(field: str, rival: str, name: str) -> Play:
-    body = _body("ssa", f'{{"{field}": "mine"}} if "{field}" not in seen.get("status", {{}}) else {{}}').replace(", force=True", "")
-    other = f'{{"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {{"name": "one"}}, "status": {{"{field}": "theirs"}}}}'
+    key = literal(field)
+    body = _body("ssa-unforced", f'{{{key}: "mine"}} if {key} not in seen.get("status", {{}}) else {{}}')
+    other = f'{{"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {{"name": "one"}}, "status": {{{key}: "theirs"}}}}'
     call = (
         f'client.patch(seen, {other}, type="apply", subresource="status", field_manager="first")   # a second reconcile\n'
         f"    {name}(client, seen)"
     )
-    return Play(body, "{}", check(f'status["{field}"] == "theirs"', rival, field), call)
+    return Play(body, "{}", check(f'status[{key}] == "theirs"', rival, field), call)
 
 
 def _typed(field: str, rival: str, name: str) -> Play:
+    key = literal(field)
     body = (
         '    fresh = client.get(API_VERSION, seen["kind"], seen["metadata"]["name"], namespace="default")\n'
-        f'    known = {{key: value for key, value in fresh.get("status", {{}}).items() if key == "{field}"}}   # what the model has\n'
-        f'    client.replace({{**fresh, "status": {{**known, "{field}": "mine"}}}}, subresource="status")\n'
+        f'    known = {{key: value for key, value in fresh.get("status", {{}}).items() if key == {key}}}   # what the model has\n'
+        f'    client.replace({{**fresh, "status": {{**known, {key}: "mine"}}}}, subresource="status")\n'
     )
     return Play(body, '{"theirs": "stored"}', check('status.get("theirs") == "stored"', rival, "theirs"), f"{name}(client, seen)")
 
 
 def _versions(field: str, rival: str, name: str) -> Play:
+    key = literal(field)
     text = '{"type": "string"}'
-    known = {"v1beta1": f'"{field}": {text}', "v1": f'"{field}": {text}, "theirs": {text}'}
+    known = {"v1beta1": f'{key}: {text}', "v1": f'{key}: {text}, "theirs": {text}'}
     status = {name: f'{{"status": {{"type": "object", "properties": {{{fields}}}}}}}' for name, fields in known.items()}
     versions = ", ".join(_version(name, f'{{"type": "object", "properties": {fields}}}') for name, fields in status.items())
     body = (
         '    older = {**seen, "apiVersion": "audit.fiferail.dev/v1beta1"}        # a version that does not know the other\'s field\n'
-        f'    client.patch(older, {{"status": {{"{field}": "mine"}}}}, type="merge", subresource="status")\n'
+        f'    client.patch(older, {{"status": {{{key}: "mine"}}}}, type="merge", subresource="status")\n'
     )
     return Play(body, '{"theirs": "stored"}', check('status.get("theirs") == "stored"', rival, "theirs"), f"{name}(client, seen)", versions)
 
@@ -162,11 +174,12 @@ def _body(way: str, status: str) -> str:
             f'    body = {{"metadata": {{"resourceVersion": version}}, "status": {status}}}\n'
             '    client.patch(seen, body, type="merge", subresource="status")\n'
         )
-    if way == "ssa":
+    if way in ("ssa", "ssa-unforced"):
+        force = ", force=True" if way == "ssa" else ""
         return (
             '    body = {"apiVersion": API_VERSION, "kind": seen["kind"], "metadata": {"name": seen["metadata"]["name"]}, '
             f'"status": {status}}}\n'
-            '    client.patch(seen, body, type="apply", subresource="status", field_manager="first", force=True)\n'
+            f'    client.patch(seen, body, type="apply", subresource="status", field_manager="first"{force})\n'
         )
     return f'    client.patch(seen, {{"status": {status}}}, type="merge", subresource="status")\n'
 
@@ -176,7 +189,7 @@ def _caught(name: str, why: str) -> str:
 
 
 def check(condition: str, owner: str, field: str) -> str:
-    return f'    assert {condition}, "lost: {field}, written by {owner}"\n'
+    return f"    assert {condition}, {literal(f'lost: {field}, written by {owner}')}\n"
 
 
 def _entry(name: str, value: str) -> str:

@@ -1,7 +1,7 @@
 """What RBAC grants: kubebuilder markers in Go comments, and Role and ClusterRole documents given by path.
 
-Called by `run`. Only what a rule needs is kept: resource, verbs, place. A YAML file that does not parse is skipped with a line that says
-so.
+Called by `run`. Only what a rule needs is kept: resource, verbs, place. A YAML file that does not parse, or a rule that is none, is skipped
+with a line that says so.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from fiferail.audit.sources import Sources
 
 _MARKER = re.compile(rb"^[ \t]*//[ \t]*\+kubebuilder:rbac:([^\r\n]*)", re.M)
+_WORD = re.compile(rb"[^\s\[\]{},\"']+")
 
 
 def markers(path: str, source: bytes) -> list[Grant]:
@@ -22,11 +23,12 @@ def markers(path: str, source: bytes) -> list[Grant]:
     if b"+kubebuilder:rbac" not in source:
         return []
     out: list[Grant] = []
+    line, counted = 1, 0
     for match in _MARKER.finditer(source):
         text = match.group(1).decode("utf-8", "replace").strip()
         values = dict(part.split("=", 1) for part in _split(text) if "=" in part)
         verbs = tuple(_list(values.get("verbs", "")))
-        line = source.count(b"\n", 0, match.start()) + 1
+        line, counted = line + source.count(b"\n", counted, match.start()), match.start()
         for group in _list(values.get("groups", "")) or [""]:
             span = (match.start(), match.end())
             out.extend(
@@ -52,25 +54,53 @@ def roles(sources: Sources) -> tuple[list[Grant], list[Skipped]]:
         return grants, skipped
     import yaml
 
+    from fiferail.audit import documents
+
     for path, data in sources.yaml.items():
         try:
-            documents = list(yaml.load_all(data, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)))
-        except (yaml.YAMLError, UnicodeDecodeError) as problem:
-            skipped.append(Skipped(path, f"is not YAML: {str(problem).splitlines()[0]}"))
+            found = documents.load(data)
+        except documents.TooMuch as problem:
+            skipped.append(Skipped(path, str(problem)))
             continue
-        for document in documents:
+        except (yaml.YAMLError, ValueError, RecursionError) as problem:
+            skipped.append(Skipped(path, f"is not YAML: {(str(problem) or type(problem).__name__).splitlines()[0]}"))
+            continue
+        lines = _first_lines(data)
+        for document in found:
             if isinstance(document, dict) and document.get("kind") in ("Role", "ClusterRole"):
-                grants.extend(_of_role(path, data, document))
+                _of_role(path, lines, document, grants, skipped)
     return grants, skipped
 
 
-def _of_role(path: str, data: bytes, document: dict[str, Any]) -> list[Grant]:
-    out: list[Grant] = []
-    for rule in document.get("rules") or []:
-        if not isinstance(rule, dict):
-            continue
-        verbs = tuple(str(verb) for verb in rule.get("verbs") or [])
-        for resource in rule.get("resources") or []:
-            at = data.find(str(resource).encode())
-            out.append(Grant(path, data.count(b"\n", 0, max(at, 0)) + 1, "", str(resource), verbs, False))
+def _first_lines(data: bytes) -> dict[str, int]:
+    """The line on which each word first stands."""
+    out: dict[str, int] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        for word in _WORD.findall(line):
+            out.setdefault(word.decode("utf-8", "replace"), number)
     return out
+
+
+def _of_role(path: str, lines: dict[str, int], document: dict[str, Any], grants: list[Grant], skipped: list[Skipped]) -> None:
+    for rule in _texts(path, document, "rules", skipped):
+        if not isinstance(rule, dict):
+            skipped.append(Skipped(path, f"expected a map in `rules`, got {_shown(rule)}"))
+            continue
+        verbs = tuple(str(verb) for verb in _texts(path, rule, "verbs", skipped))
+        resources = [str(resource) for resource in _texts(path, rule, "resources", skipped)]
+        grants.extend(Grant(path, lines.get(resource, 1), "", resource, verbs, False) for resource in resources)
+
+
+def _texts(path: str, where: dict[str, Any], name: str, skipped: list[Skipped]) -> list[Any]:
+    """A list of a role; nothing, and a line that says so, where something else stands in its place."""
+    value = where.get(name) or []
+    if isinstance(value, list):
+        return value
+    skipped.append(Skipped(path, f"expected a list at `{name}`, got {_shown(value)}"))
+    return []
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, str):
+        return f"`{value[:40]}`"
+    return "a map" if isinstance(value, dict) else "a list"

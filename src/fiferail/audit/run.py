@@ -52,6 +52,9 @@ def _go(sources: Sources, config: Config, facts: Facts) -> None:
     project, audited, skipped = load(sources, cache, tests=config.tests, generated=config.generated, processes=config.processes)
     found = GoFrontend(project, audited).run()
     cache.save()
+    if cache.damaged:
+        state = "is damaged" if cache.damaged < 0 else f"has {cache.damaged} damaged entries"
+        facts.skipped.append(Skipped(cache.path, f"the cache {state}: parsed again"))
     facts.sites.extend(found.sites)
     facts.functions.extend(found.functions)
     facts.controllers.update(found.controllers)

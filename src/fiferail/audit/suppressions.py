@@ -19,28 +19,45 @@ _CODES = re.compile(r"^\[?\s*((?:FR\d{3}\s*,?\s*)+)\]?\s*(.*)$", re.S)
 
 
 def read(path: str, source: bytes) -> list[Suppression]:
+    """The suppressions of a file, in order."""
     if b"fiferail" not in source:
         return []
     out: list[Suppression] = []
+    alone: list[tuple[Suppression, int, int]] = []
+    line, counted = 1, 0
     for match in (_GO if path.endswith(".go") else _PYTHON).finditer(source):
-        line = source.count(b"\n", 0, match.start()) + 1
-        start = source.rfind(b"\n", 0, match.start()) + 1
-        alone = not source[start : match.start()].strip()
+        line, counted = line + source.count(b"\n", counted, match.start()), match.start()
         text = match.group(1).decode("utf-8", "replace").strip()
         found = _CODES.match(text)
         codes = tuple(re.findall(r"FR\d{3}", found.group(1))) if found else ()
         reason = (found.group(2) if found else text).strip(" :-]")
-        out.append(Suppression(path, line, codes, reason, _covered(source, match.end(), line) if alone else line))
+        out.append(Suppression(path, line, codes, reason, line))
+        start = source.rfind(b"\n", 0, match.start()) + 1
+        if not source[start : match.start()].strip():
+            alone.append((out[-1], start, match.end()))
+    _cover(source, alone)
     return out
 
 
-def _covered(source: bytes, position: int, line: int) -> int:
-    """The line that a comment on its own stands for: the next one that is neither blank nor a comment."""
-    for offset, text in enumerate(source[position:].split(b"\n")[1:], 1):
-        stripped = text.strip()
-        if stripped and not stripped.startswith((b"//", b"#")):
-            return line + offset
-    return line + 1
+def _cover(source: bytes, alone: list[tuple[Suppression, int, int]]) -> None:
+    """A comment on its own stands for the next line that is neither blank nor a comment.
+
+    From the last to the first: comments that follow each other stand for one line, and no line is looked at twice.
+    """
+    below, covered = len(source), 0
+    for suppression, start, end in reversed(alone):
+        at = source.find(b"\n", end) + 1
+        line = suppression.line
+        while 0 < at < below:
+            stop = source.find(b"\n", at)
+            line += 1
+            stripped = source[at : len(source) if stop < 0 else stop].strip()
+            if stripped and not stripped.startswith((b"//", b"#")):
+                covered = line
+                break
+            at = stop + 1
+        suppression.covers = covered or suppression.line + 1
+        below = start
 
 
 def honour(findings: list[Finding], suppressions: list[Suppression]) -> tuple[list[Finding], dict[str, str]]:

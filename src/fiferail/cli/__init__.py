@@ -1,4 +1,4 @@
-"""The command line: parsing, rendering, exit codes. 0 is clean, 1 means findings, 2 means that it could not run.
+"""The command line: parsing, rendering, exit codes. 0 is clean, 1 means findings, 2 means that it could not run: a crash is never 1.
 
 `serve`, `demo` and `check` parse with argparse and import what they need when they run: a test server must not wait for a command line
 library. The other commands live in a typer application, which lists these as well; `audit` and `rules` come from
@@ -7,7 +7,9 @@ library. The other commands live in a typer application, which lists these as we
 
 from __future__ import annotations
 
+import os
 import sys
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -19,23 +21,88 @@ _QUICK = ("serve", "demo", "check")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """The entry point of the `fiferail` command."""
-    given = list(sys.argv[1:] if arguments is None else arguments)
+    """The entry point of the `fiferail` command. Ends the process; a defect of fiferail is one line and exit code 2.
+
+    FIFERAIL_TRACEBACK=1 prints the traceback as well.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            # A name or a character that the terminal's encoding lacks must not end the command.
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        code = _run(list(sys.argv[1:] if arguments is None else arguments))
+        sys.stdout.flush()
+    except SystemExit as ended:
+        code = _code(ended)
+    except KeyboardInterrupt:
+        code = 130
+    except BrokenPipeError:
+        # Whoever read the output has left. What is still buffered must not raise again at exit.
+        with suppress(OSError, ValueError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 2
+    except Exception as problem:
+        code = _crashed(problem)
+    sys.exit(code)
+
+
+def _run(given: list[str]) -> int:
     if given and given[0] in _QUICK:
-        sys.exit(_quick(given[0], given[1:]))
+        return _quick(given[0], given[1:])
     if given == ["--version"]:
         from .._version import __version__
 
         print(f"fiferail {__version__}")
-        sys.exit(0)
+        return 0
     try:
         import typer  # noqa: F401
     except ModuleNotFoundError as missing:
         from ..errors import missing_extra
 
         print("fiferail: the command line " + missing_extra("cli", missing.name), file=sys.stderr)
-        sys.exit(2)
-    application()(given, prog_name="fiferail")
+        return 2
+    return _typed(given)
+
+
+def _typed(given: list[str]) -> int:
+    """A command of the typer application. Its own handling of errors would end some of them with 1."""
+    try:
+        answer = application()(given, prog_name="fiferail", standalone_mode=False)
+    except Exception as problem:
+        show = getattr(problem, "show", None)
+        if show is None or not hasattr(problem, "exit_code"):
+            raise
+        show()
+        return 2
+    return answer if isinstance(answer, int) else 0
+
+
+def _code(ended: SystemExit) -> int:
+    """The exit code of a command that ended itself; text instead of a number says why it could not run.
+
+    typer ends with 1 where the reader of the output has left.
+    """
+    if isinstance(ended.__context__, BrokenPipeError):
+        return 2
+    if ended.code is None or isinstance(ended.code, int):
+        return ended.code or 0
+    print(f"fiferail: {ended.code}", file=sys.stderr)
+    return 2
+
+
+def _crashed(problem: Exception) -> int:
+    if os.environ.get("FIFERAIL_TRACEBACK"):
+        import traceback
+
+        traceback.print_exception(problem)
+    if isinstance(problem, OSError) and problem.strerror:
+        where = f"{problem.filename}: " if problem.filename else ""
+        said = f"{where}{problem.strerror}"
+    else:
+        words = str(problem).splitlines()
+        said = f"{type(problem).__name__}{f': {words[0]}' if words else ''} (a defect of fiferail; FIFERAIL_TRACEBACK=1 shows where)"
+    print(f"fiferail: could not run: {ascii(said)[1:-1]}", file=sys.stderr)
+    return 2
 
 
 def _quick(command: str, arguments: list[str]) -> int:

@@ -1,5 +1,5 @@
-"""`fiferail audit` and `fiferail rules`: parsing and exit codes. 0 nothing found, 1 findings, 2 nothing could be read or the arguments
-cannot be used.
+"""`fiferail audit` and `fiferail rules`: parsing and exit codes. 0 nothing found, 1 findings, 2 nothing could be read, a file could not be
+written, or the arguments cannot be used.
 
 Called by the command line's front door, which hands it the application. It decides nothing about findings: `fiferail.audit` does.
 """
@@ -14,7 +14,7 @@ import typer
 
 if TYPE_CHECKING:
     from fiferail.audit.config import Config
-    from fiferail.audit.model import Report
+    from fiferail.audit.model import Report, Skipped
 
 _FORMATS = "text, markdown, json, sarif, github or html"
 
@@ -32,8 +32,8 @@ def audit(
         str | None,
         typer.Option(help="locked: every status patch carries a resourceVersion. disjoint: plain merge patches of own fields are fine."),
     ] = None,
-    fix: Annotated[bool, typer.Option("--fix", help="Mend what can be mended safely.")] = False,
-    unsafe: Annotated[bool, typer.Option("--unsafe", help="With --fix: mend more, where behaviour may change.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Fix what can be fixed safely.")] = False,
+    unsafe: Annotated[bool, typer.Option("--unsafe", help="With --fix: fix more, where behaviour may change.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="Show what --fix would change, and change nothing.")] = False,
     explain: Annotated[int | None, typer.Option(metavar="N", help="Print a pytest that plays finding N.")] = None,
     select: Annotated[list[str] | None, typer.Option(help="Only these rules (codes, comma separated).")] = None,
@@ -68,7 +68,7 @@ def audit(
             paths, form, config, fix=fix or diff, unsafe=unsafe, diff=diff, explain=explain, write_baseline=write_baseline, output=output
         )
     except FiferailError as problem:
-        typer.echo(f"fiferail audit: {problem}", err=True)
+        _say(f"fiferail audit: {problem}")
         code = 2
     except ModuleNotFoundError as problem:
         typer.echo("fiferail audit: " + missing_extra("audit", problem.name), err=True)
@@ -82,21 +82,20 @@ def _codes(values: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _config(paths: list[str], config_file: str | None, arguments: dict[str, Any]) -> Config:
-    import re
-
     from fiferail.audit.config import ConfigError, checked, find, load
+    from fiferail.audit.patterns import matcher
     from fiferail.audit.rules import rules
 
-    config = load(config_file or find(paths[0]))
+    passed_over: list[Skipped] = []
+    config = load(config_file or find(paths[0], passed_over))
+    for one in passed_over:
+        _say(f"skipped {one.file}: {one.why}")
     config = checked(replace(config, **{key: value for key, value in arguments.items() if value is not None}))
     for code in (*config.select, *config.ignore):
         if not any(known.startswith(code) for known in rules()):
             raise ConfigError(f"expected a rule code between FR001 and FR017, got `{code}`")
-    for pattern in config.exclude:
-        try:
-            re.compile(pattern)
-        except re.error as problem:
-            raise ConfigError(f"expected a regular expression at `exclude`, got `{pattern}`: {problem}") from problem
+    if config.exclude:
+        matcher(config.exclude)
     return config
 
 
@@ -122,7 +121,7 @@ def _audit(
     report = run(paths, config)
     if nothing_read(report):
         for one in report.facts.skipped:
-            typer.echo(f"skipped {one.file}: {one.why}", err=True)
+            _say(f"skipped {one.file}: {one.why}")
         raise ConfigError(f"no Go or Python file could be read in {', '.join(paths)}")
     if config.baseline:
         baselines.apply(report, config.baseline)
@@ -132,27 +131,70 @@ def _audit(
         typer.echo(explained(report, explain))
         return 0
     if write_baseline:
-        typer.echo(f"wrote {baselines.write(report, write_baseline)} findings to {write_baseline}", err=True)
+        _say(f"wrote {baselines.write(report, write_baseline)} findings to {write_baseline}")
         return 0
+    unwritten = 0
     if fix:
-        report = _fix(paths, config, report, unsafe=unsafe, diff=diff)
-        if diff:
-            return 1 if _failing(report) else 0
-    _print(report, form, output)
+        report, unwritten = _fix(paths, config, report, unsafe=unsafe, diff=diff, output=output)
+    if not diff:
+        _print(report, form, output)
+    if unwritten:
+        return 2
     return 1 if _failing(report) else 0
 
 
-def _fix(paths: list[str], config: Config, report: Report, *, unsafe: bool, diff: bool) -> Report:
+def _fix(paths: list[str], config: Config, report: Report, *, unsafe: bool, diff: bool, output: str | None) -> tuple[Report, int]:
+    """Fix or show what would be fixed; the report after that, and how many files could not be written."""
     from fiferail.audit.fixes import mend
     from fiferail.audit.run import run
 
     changes = mend(report, unsafe=unsafe, write=not diff)
+    failed = [change for change in changes if change.problem]
     if diff:
-        typer.echo("".join(change.diff() for change in changes), nl=False)
-        return report
-    for change in changes:
-        typer.echo(f"mended {change.file}: {change.count} {'change' if change.count == 1 else 'changes'}", err=True)
-    return run(paths, config) if changes else report
+        _show_diff("".join(change.diff() for change in changes), output)
+    else:
+        for change in changes:
+            if not change.problem:
+                _say(f"mended {change.file}: {change.count} {'change' if change.count == 1 else 'changes'}")
+        if len(changes) > len(failed):
+            report = run(paths, config)
+    for change in failed:
+        _say(f"fiferail audit: not fixed: {change.file} {change.problem}")
+    return report, len(failed)
+
+
+def _show_diff(diff: str, output: str | None) -> None:
+    """Print a patch: escaped for a terminal and the log of a GitHub job, which obey what they print; exact for a file or a pipe."""
+    import os
+
+    from fiferail.audit.quoting import lines
+
+    exact = diff.encode("utf-8", "surrogateescape")
+    if output:
+        _write(output, exact)
+    elif sys.stdout.isatty() or os.environ.get("GITHUB_ACTIONS"):
+        typer.echo(lines(diff), nl=False)
+    else:
+        sys.stdout.flush()
+        sys.stdout.buffer.write(exact)
+        sys.stdout.buffer.flush()
+
+
+def _say(text: str) -> None:
+    """One line on the standard error stream, whatever the names in it contain."""
+    from fiferail.audit.quoting import printable
+
+    typer.echo(printable(text), err=True)
+
+
+def _write(output: str, data: bytes) -> None:
+    from fiferail.audit import files
+    from fiferail.audit.config import ConfigError
+
+    try:
+        files.write(output, data)
+    except files.Unwritable as problem:
+        raise ConfigError(f"{output} {problem}") from problem
 
 
 def _failing(report: Report) -> bool:
@@ -165,8 +207,7 @@ def _print(report: Report, form: str, output: str | None) -> None:
     if form in ("github", "sarif"):
         workspace.from_here(report)
     if output:
-        with open(output, "w", encoding="utf-8") as handle:
-            handle.write(render(report, form))
+        _write(output, render(report, form).encode("utf-8", "backslashreplace"))
         return
     if form == "text" and sys.stdout.isatty():
         import shutil
@@ -186,6 +227,6 @@ def show_rules(code: Annotated[str | None, typer.Argument(help="A rule's code or
         raise typer.Exit(0)
     wanted = next((known for known in rules() if code.upper() == known or code.lower().replace("_", "-") == slug_of(known)), None)
     if wanted is None:
-        typer.echo(f"fiferail rules: expected a code between FR001 and FR017 or a rule's slug, got `{code}`", err=True)
+        _say(f"fiferail rules: expected a code between FR001 and FR017 or a rule's slug, got `{code}`")
         raise typer.Exit(2)
     typer.echo(page_of(wanted))

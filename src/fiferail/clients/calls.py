@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 import msgspec
 
 from ..errors import AlreadyExists, ApiError, Cause, FiferailError, Forbidden, Invalid, NotFound
+from ..segments import api_prefix, required_segment, segment
 from ..wire import APPLY_PATCH, JSON, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH, Answer, Request
 from .given import plain_part
 
@@ -33,12 +34,12 @@ class Resource(msgspec.Struct, frozen=True):
     namespaced: bool
 
     def path(self, namespace: str | None, name: str = "", subresource: str | None = None) -> str:
-        """The path of the collection, of an object in it, or of its subresource."""
+        """The path of the collection, of an object in it, or of its subresource. A part that is not one path segment is refused."""
         parts = [self.prefix]
         if self.namespaced and namespace:
-            parts.append(f"namespaces/{namespace}")
+            parts.append(f"namespaces/{segment(namespace, 'namespace')}")
         parts.append(self.plural)
-        parts += [part for part in (name, subresource) if part]
+        parts += [segment(part, what) for part, what in ((name, "name"), (subresource, "subresource")) if part]
         return "/".join(parts)
 
 
@@ -64,7 +65,7 @@ class Calls:
     def resource(self, api_version: str, kind: str) -> Call[Resource]:
         """The kind's place on the server."""
         if kind not in self._known.get(api_version, {}):
-            prefix = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+            prefix = api_prefix(api_version)
             document = checked((yield Request(method="GET", path=prefix, headers=self._headers)))
             self._known[api_version] = {
                 entry["kind"]: Resource(prefix, entry["name"], bool(entry.get("namespaced")))
@@ -78,9 +79,8 @@ class Calls:
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None) -> Call[Json]:
         """One object."""
+        required_segment(name, "name", kind)
         resource = yield from self.resource(api_version, kind)
-        if not name:
-            raise FiferailError(f"expected the name of a {kind}, got none")
         return checked((yield self._request("GET", resource.path(_namespace(resource, namespace, kind), name))))
 
     def list(
@@ -114,8 +114,8 @@ class Calls:
                 return items, metadata.get("resourceVersion") or ""
 
     def create(self, obj: Json, field_manager: str | None) -> Call[Json]:
-        """A new object."""
-        resource, namespace, _ = yield from self._named(obj)
+        """A new object. The name may be missing: with generateName the server makes one."""
+        resource, namespace = yield from self._identified(obj)
         path, query = resource.path(namespace), _query(fieldManager=field_manager)
         return checked((yield self._request("POST", path, query, _encoded(obj), JSON)))
 
@@ -158,14 +158,17 @@ class Calls:
         return self._request("GET", resource.path(namespace), query)
 
     def _named(self, obj: Json) -> Call[tuple[Resource, str | None, str]]:
-        if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
-            raise FiferailError(f"expected an object with apiVersion, kind and metadata, got {_short(obj)}")
-        for field in ("apiVersion", "kind"):
-            if not obj.get(field):
-                raise FiferailError(f"expected an object with {field}, got {_short(obj)}")
+        """Where the object is. One without a name is refused before anything is sent: its path would be that of the collection."""
+        _check_object(obj)
+        name = required_segment(obj["metadata"].get("name"), "metadata.name", obj["kind"])
+        resource, namespace = yield from self._identified(obj)
+        return resource, namespace, name
+
+    def _identified(self, obj: Json) -> Call[tuple[Resource, str | None]]:
+        """The object's resource and namespace."""
+        _check_object(obj)
         resource = yield from self.resource(obj["apiVersion"], obj["kind"])
-        metadata = obj["metadata"]
-        return resource, _namespace(resource, metadata.get("namespace"), obj["kind"]), metadata.get("name") or ""
+        return resource, _namespace(resource, obj["metadata"].get("namespace"), obj["kind"])
 
     def _request(
         self, method: str, path: str, query: tuple[tuple[str, str], ...] = (), body: bytes = b"", content_type: str = ""
@@ -197,6 +200,14 @@ def event(line: bytes) -> tuple[str, Json]:
         status = decoded["object"]
         raise ApiError(status.get("code", 0), status.get("reason", ""), status.get("message", ""))
     return decoded["type"], decoded["object"]
+
+
+def _check_object(obj: Json) -> None:
+    if not isinstance(obj, dict) or not isinstance(obj.get("metadata"), dict):
+        raise FiferailError(f"expected an object with apiVersion, kind and metadata, got {_short(obj)}")
+    for field in ("apiVersion", "kind"):
+        if not obj.get(field) or not isinstance(obj[field], str):
+            raise FiferailError(f"expected an object with {field}, got {_short(obj)}")
 
 
 def _namespace(resource: Resource, namespace: str | None, kind: str) -> str | None:

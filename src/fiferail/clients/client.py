@@ -1,6 +1,7 @@
 """The plain client around any supported one: objects are dicts, answers that are no success are errors, kinds find their path.
 
 What controllers and tests get. `Client(api)` and `AsyncClient(api)` take the client the operator already has.
+A call that names no object, or whose name is not one path segment, is refused with FiferailError before anything is sent.
 """
 
 from __future__ import annotations
@@ -72,7 +73,7 @@ class Client:
     def delete(
         self, obj: Any, uid: str | None = None, resource_version: str | None = None, propagation: str | None = None
     ) -> Json:
-        """Delete, with preconditions where given."""
+        """Delete the object that `obj` names, with preconditions where given; without a name it is refused, never the collection."""
         return self._run(self._calls.delete(plain_object(obj)[0], uid, resource_version, propagation))
 
     def watch(
@@ -156,7 +157,7 @@ class AsyncClient:
     async def delete(
         self, obj: Any, uid: str | None = None, resource_version: str | None = None, propagation: str | None = None
     ) -> Json:
-        """Delete, with preconditions where given."""
+        """Delete the object that `obj` names, with preconditions where given; without a name it is refused, never the collection."""
         return await self._run(self._calls.delete(plain_object(obj)[0], uid, resource_version, propagation))
 
     async def watch(

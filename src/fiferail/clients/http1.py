@@ -2,7 +2,8 @@
 
 An operator sends thousands of small requests to one server, and this is most of what it does: a general client spends more on
 each than the server does. Connections are kept and used again, one request at a time on each. No redirects, no cookies, no
-compression, no proxies. Nothing is sent twice, but for a GET on a kept connection that the server had just given up.
+compression, no proxies. Nothing is sent twice, but for a GET on a kept connection that the server had just given up, and for a
+request that was answered 401 when there are new credentials.
 """
 
 from __future__ import annotations
@@ -12,11 +13,14 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from ..wire import Answer, Request, StreamRefused
+from .credentials import Credentials
 from .lines import Lines
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
+
+    from .credentials import Headers
 
 #: Connections that are kept open while nobody needs them.
 KEPT = 64
@@ -30,26 +34,37 @@ class BrokenAnswer(ConnectionError):
 
 
 class AsyncHttpTransport:
-    """Carries requests to one server."""
+    """Carries requests to one server. `tls` is needed for https; `tls_name` is the name in its certificate, if not the host's."""
 
     def __init__(
-        self, url: str, tls: ssl.SSLContext | None = None, credentials: Callable[[], dict[str, str]] = dict, *, user_agent: str = "fiferail"
-    ) -> None:
+        self, url: str, tls: ssl.SSLContext | None = None, credentials: Credentials | None = None, *, user_agent: str = "fiferail",
+        tls_name: str | None = None,
+    ) -> None:  # fmt: skip
         parts = urlsplit(url)
+        if (parts.scheme == "https") is not (tls is not None):
+            raise ValueError(f"expected https with TLS settings, or http without, got {parts.scheme or 'no scheme'}")
         self._host = parts.hostname or ""
         self._port = parts.port or (443 if parts.scheme == "https" else 80)
         self._named = parts.netloc.rpartition("@")[2]
         self._prefix = parts.path.rstrip("/")
         self._tls = tls
-        self._credentials = credentials
+        self._tls_name = tls_name or self._host
+        self._credentials = credentials or Credentials()
         self._agent = user_agent
         self._idle: list[Connection] = []
         self._busy: set[Connection] = set()
 
     async def send(self, request: Request, /, timeout: float | None = None) -> Answer:
-        """One request."""
+        """One request. The timeout does not count a credential plugin, which has its own."""
+        headers = await self._credentials.headers_async()
+        answer = await self._sent(request, headers, timeout)
+        if answer.status == 401 and (fresh := await self._credentials.renewed_async(headers)) is not None:
+            answer = await self._sent(request, fresh, timeout)
+        return answer
+
+    async def _sent(self, request: Request, headers: Headers, timeout: float | None) -> Answer:
         async with asyncio.timeout(timeout):
-            connection, answer = await self._asked(request)
+            connection, answer = await self._asked(request, headers)
             try:
                 body = await connection.whole()
             finally:
@@ -58,8 +73,12 @@ class AsyncHttpTransport:
 
     async def stream(self, request: Request, /, timeout: float | None = None) -> AsyncIterator[bytes]:
         """The lines of a watch. The timeout is for each wait: for the answer to begin, and for something to be said."""
+        headers = await self._credentials.headers_async()
         async with asyncio.timeout(timeout):
-            connection, answer = await self._asked(request)
+            connection, answer = await self._asked(request, headers)
+        if answer.status == 401 and (fresh := await self._renewed(connection, headers)) is not None:
+            async with asyncio.timeout(timeout):
+                connection, answer = await self._asked(request, fresh)
         try:
             if answer.status != 200:
                 async with asyncio.timeout(timeout):
@@ -75,6 +94,18 @@ class AsyncHttpTransport:
         finally:
             self._done(connection)
 
+    async def _renewed(self, connection: Connection, refused: Headers) -> Headers | None:
+        """Return new credentials after a 401; the connection is given up when there are some, or when asking for them fails."""
+        fresh = None
+        try:
+            fresh = await self._credentials.renewed_async(refused)
+        except BaseException:
+            self._done(connection)
+            raise
+        if fresh is not None:
+            self._done(connection)
+        return fresh
+
     async def close(self) -> None:
         """Close every connection."""
         for connection in [*self._idle, *self._busy]:
@@ -84,9 +115,9 @@ class AsyncHttpTransport:
 
     # -- connections
 
-    async def _asked(self, request: Request) -> tuple[Connection, Answer]:
+    async def _asked(self, request: Request, credentials: Headers) -> tuple[Connection, Answer]:
         """A connection on which the answer has begun."""
-        content = self._written(request)
+        content = self._written(request, credentials)
         while True:
             kept = self._kept()
             connection = kept or await self._opened()
@@ -111,7 +142,7 @@ class AsyncHttpTransport:
 
     async def _opened(self) -> Connection:
         loop = asyncio.get_running_loop()
-        name = self._host if self._tls is not None else None
+        name = self._tls_name if self._tls is not None else None
         _, connection = await loop.create_connection(lambda: Connection(loop), self._host, self._port, ssl=self._tls, server_hostname=name)
         return connection
 
@@ -123,17 +154,19 @@ class AsyncHttpTransport:
         else:
             connection.hang_up()
 
-    def _written(self, request: Request) -> bytes:
-        headers = {"user-agent": self._agent, **request.headers, **self._credentials()}
+    def _written(self, request: Request, credentials: Headers) -> bytes:
+        replaced = {name for name, _ in credentials}
+        headers = {"user-agent": self._agent, **request.headers}
         lines = [f"{request.method} {self._prefix}{request.target} HTTP/1.1", f"host: {self._named}"]
-        lines += [f"{name}: {value}" for name, value in headers.items()]
+        lines += [f"{name}: {value}" for name, value in headers.items() if name not in replaced]
+        lines += [f"{name}: {value}" for name, value in credentials]
         if request.content_type:
             lines.append(f"content-type: {request.content_type}")
         if request.body or request.method in ("POST", "PUT", "PATCH"):
             lines.append(f"content-length: {len(request.body)}")
         for line in lines:
-            if "\r" in line or "\n" in line:
-                raise ValueError(f"expected a header on one line, got {line!r}")
+            if "\r" in line or "\n" in line:  # the value is not shown: it may be a credential
+                raise ValueError(f"expected a header on one line, got line ends in {line.partition(':')[0].strip()[:40]!r}")
         return "\r\n".join([*lines, "", ""]).encode("latin-1") + request.body
 
 

@@ -9,7 +9,7 @@ import functools
 import inspect
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
-from ..errors import Conflict
+from ..errors import Conflict, FiferailError, missing_extra
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -29,7 +29,10 @@ def requeue_conflicts(handler: Any = None, *, delay: float = 1.0) -> Any:
 
 
 def _requeueing(handler: Any, delay: float) -> Any:
-    import kopf
+    try:
+        import kopf
+    except ModuleNotFoundError as missing:
+        raise FiferailError("requeue_conflicts " + missing_extra("kopf", missing.name)) from None
 
     if inspect.iscoroutinefunction(handler):
 

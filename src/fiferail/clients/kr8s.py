@@ -39,7 +39,8 @@ class Kr8sAsyncTransport:
         headers = dict(request.headers)
         if request.content_type:
             headers["Content-Type"] = request.content_type
-        base, _, rest = request.path.rpartition("/")
+        encoded = request.target.partition("?")[0]  # kr8s joins the parts to a URL: a name with `?` in it would end the path
+        base, _, rest = encoded.rpartition("/")
         return self._api.call_api(
             method=request.method, version="", base=base or "/", url=rest, content=request.body or None, headers=headers,
             params=list(request.query), raise_for_status=False, stream=stream, timeout=timeout,

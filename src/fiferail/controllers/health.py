@@ -1,6 +1,7 @@
 """/healthz, /readyz and /metrics: a few bytes of HTTP on the manager's own loop, so that a loop that hangs does not answer.
 
-Knows GET and nothing else; one answer per connection. Never fails the manager: a malformed request is closed.
+Knows GET and nothing else; one answer per connection. Never fails the manager: a malformed request is closed. Nor does it hold up the
+end: connections that are open then are closed, whether they have asked or not.
 """
 
 from __future__ import annotations
@@ -26,11 +27,13 @@ class HealthServer:
 
     def __init__(self, address: str, pages: dict[str, Page]) -> None:
         host, separator, port = address.rpartition(":")
-        if not separator or not port.isdigit():
+        if not separator or not (port.isascii() and port.isdecimal() and int(port) < 65536):
             raise FiferailError(f"expected health to be host:port, such as 0.0.0.0:8081, got {address!r}")
         self._host, self._port = host.strip("[]"), int(port)
         self._pages = pages
         self._server: asyncio.Server | None = None
+        self._open: set[asyncio.StreamWriter] = set()
+        self._closing = False
 
     @property
     def port(self) -> int:
@@ -46,10 +49,17 @@ class HealthServer:
 
     async def __aexit__(self, *_: object) -> None:
         if self._server is not None:
+            self._closing = True
             self._server.close()
-            await self._server.wait_closed()
+            for writer in self._open:
+                writer.transport.abort()
+            await self._server.wait_closed()  # since Python 3.12 it waits for the connections
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        if self._closing:
+            writer.transport.abort()
+            return
+        self._open.add(writer)
         try:
             async with asyncio.timeout(_SECONDS):
                 line = await reader.readline()
@@ -60,6 +70,7 @@ class HealthServer:
         except (OSError, ValueError, TimeoutError):
             pass  # whoever asks like that gets no answer
         finally:
+            self._open.discard(writer)
             writer.close()
 
     def _answer(self, line: bytes) -> bytes:

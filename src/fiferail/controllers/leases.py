@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import os
 import socket
+import uuid
 from typing import TYPE_CHECKING
 
 from ..errors import ApiError, FiferailError, NotFound
@@ -47,7 +47,7 @@ class LeaderElection:
         if not lease > renew_deadline > retry > 0:
             raise FiferailError(f"expected lease > renew_deadline > retry > 0 seconds, got {lease:g}, {renew_deadline:g} and {retry:g}")
         self.name, self.namespace = name, namespace
-        self.identity = identity or f"{socket.gethostname()}_{os.getpid()}"
+        self.identity = identity or f"{socket.gethostname()}_{uuid.uuid4()}"
         self._lease, self._deadline, self._retry = lease, renew_deadline, retry
         self.leads = False
         #: The lease as last seen, and our own time when it was first seen like that.

@@ -1,6 +1,7 @@
 """Several controllers in one process: shared caches, one client, one end.
 
-`run()` blocks until a signal; `await serve()` runs until `stop()`. No threads and no globals: the tasks of `serve` are all there is.
+`run()` blocks until a signal, and ends by itself what does not end (`ending`); `await serve()` runs until `stop()`. No threads and no
+globals: the tasks of `serve` are all there is.
 Each controller begins when what it watches has been listed: one whose CRD is missing does not hold up the others.
 """
 
@@ -11,12 +12,11 @@ import contextlib
 import copy
 import logging
 import random
-import signal
 import socket
 from typing import TYPE_CHECKING, Any
 
 from ..clients.client import AsyncClient
-from ..errors import FiferailError
+from ..errors import FiferailError, missing_extra
 from ..status.claims import Claims
 from ..status.hooks import Hook
 from ..status.outcome import Kind
@@ -26,6 +26,7 @@ from .asking import AskedOnce
 from .cache import Cache
 from .clock import Clock, RealClock, stamp
 from .context import Caches, ContextWriter, KnownClient
+from .ending import Ending, end_now
 from .events import EventRecorder
 from .health import HealthServer
 from .hooks import ControllerHook, ControllerHooks
@@ -42,6 +43,9 @@ if TYPE_CHECKING:
     from .leases import LeaderElection
 
 log = logging.getLogger("fiferail.controllers")
+
+#: Seconds that cancelled tasks have, after the grace; what ignores its cancellation for longer is left behind.
+CUT_OFF = 5.0
 
 
 class Manager:
@@ -69,8 +73,11 @@ class Manager:
         self.clock: Clock = clock or RealClock()
         self.chance = chance
         self._with_events = events
-        self._metrics = _registry(metrics)
-        self._hook, self._writer_hooks = _hooks(hooks, self._metrics)
+        try:
+            self._metrics = _registry(metrics)
+            self._hook, self._writer_hooks = _hooks(hooks, self._metrics)
+        except ModuleNotFoundError as missing:
+            raise FiferailError("metrics " + missing_extra("metrics", missing.name)) from None
         self._grace = grace
         self.registry = Claims()
         self.caches = Caches()
@@ -79,36 +86,54 @@ class Manager:
         #: What discovery has said to any of us.
         self._resources: dict[str, dict[str, Resource]] = {}
         self._stopping: asyncio.Event | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._signalled = False
+        self._left_behind = 0
         self.health = HealthServer(health, self._pages()) if health is not None else None
 
     # -- life
 
     def run(self, *, json_logs: bool = False) -> None:
-        """Until SIGINT or SIGTERM. What keeps it from running, such as no cluster, ends the program with that sentence."""
+        """Serve until SIGINT or SIGTERM. What keeps it from running, such as no cluster, ends the program with that sentence.
+
+        The first signal stops gracefully. A second one, or a reconcile that does not end `grace` and a few seconds later, ends the
+        process at once with exit code 1. `json_logs` makes each log record one line of JSON.
+        """
         from .logs import configure
 
         configure(as_json=json_logs)
         try:
-            asyncio.run(self._until_signal())
+            with Ending(self._stop_soon, self._grace + 2 * CUT_OFF):
+                asyncio.run(self._until_stopped())
         except FiferailError as error:
             raise SystemExit(f"{type(error).__name__}: {error}") from error
 
-    async def _until_signal(self) -> None:
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.stop)
+    async def _until_stopped(self) -> None:
         await self.serve()
+        if self._left_behind:  # the end of the event loop would wait for them
+            end_now(f"{self._left_behind} tasks ignored their cancellation")
+
+    def _stop_soon(self) -> None:
+        """Stop from a signal handler, or from another thread."""
+        self._signalled = True
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self.stop)
 
     def stop(self) -> None:
         """End gracefully: no new reconcile begins, those that run may finish, for `grace` seconds."""
-        if self._stopping is not None:
+        if self._stopping is not None and not self._stopping.is_set():
+            busy = sum(running.queue.working for running in self.running)
+            log.info("stopping: %d reconciles have %g s to finish", busy, self._grace)
             self._stopping.set()
 
     async def serve(self) -> None:
-        """Run until `stop()`."""
+        """Run until `stop()`. A reconcile that ignores its cancellation, 5 s after the grace, is logged and left behind, still running."""
         if self._stopping is not None:
             raise FiferailError("this manager has been served already: make a new one")
         self._stopping = asyncio.Event()
+        self._loop = asyncio.get_running_loop()
+        if self._signalled:  # between the begin of run() and here
+            self._stopping.set()
         async with contextlib.AsyncExitStack() as stack:
             client = await self._client(stack)
             self.prepare(client)
@@ -121,7 +146,7 @@ class Manager:
                 await asyncio.wait([leading, stopping, *informing], return_when=asyncio.FIRST_COMPLETED)
                 await self._drain(leading)
             finally:
-                await _cancelled([leading, stopping, *informing])
+                await self._end([leading, stopping, *informing])
 
     async def _drain(self, leading: asyncio.Future[None]) -> None:
         """Let what runs finish; what takes longer than the grace is cut off, and its staged status dropped."""
@@ -135,6 +160,22 @@ class Manager:
         except TimeoutError:
             busy = sum(running.queue.working for running in self.running)
             log.error("%d reconciles still ran %g s after the stop and were cut off", busy, self._grace)
+
+    async def _end(self, tasks: list[asyncio.Future[Any]]) -> None:
+        """Cancel them all, and wait for their end, but not for ever; an error that one of them died of is raised."""
+        died = [task for task in tasks if task.done() and not task.cancelled() and task.exception() is not None]
+        for task in tasks:
+            task.cancel()
+        with contextlib.suppress(TimeoutError):
+            async with self.clock.timeout(CUT_OFF):
+                await asyncio.wait(tasks)
+        self._left_behind = sum(not task.done() for task in tasks)
+        if self._left_behind:
+            log.error("%d tasks ignored their cancellation for %g s and are left behind", self._left_behind, CUT_OFF)
+        for task in died:
+            error = task.exception()
+            assert error is not None
+            raise error
 
     async def _lead(self, client: AsyncClient) -> None:
         """Reconcile; with leader election, while this process leads."""
@@ -289,15 +330,3 @@ def _hooks(given: Iterable[ControllerHook | Hook], registry: Any) -> tuple[Contr
 
         hooks += [PrometheusControllerHook(registry), PrometheusHook(registry)]
     return ControllerHooks(hook for hook in hooks if isinstance(hook, ControllerHook)), [hook for hook in hooks if isinstance(hook, Hook)]
-
-
-async def _cancelled(tasks: list[asyncio.Future[Any]]) -> None:
-    """End them all; an error that one of them died of is raised."""
-    died = [task for task in tasks if task.done() and not task.cancelled() and task.exception() is not None]
-    for task in tasks:
-        task.cancel()
-    await asyncio.gather(*tasks, return_exceptions=True)
-    for task in died:
-        error = task.exception()
-        assert error is not None
-        raise error

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..objects.paths import Path, find
+from ..objects.paths import Path, find, is_within
 from ..objects.tree import ABSENT, Json, same
 from . import loops, refusals
 from .asserted import asserted
@@ -199,7 +199,7 @@ class Checker:
             if losses is None:
                 losses = self._losses(record, known, writer, base)
             for part in entries_of(leaf, known.learned, record.after) if type(was) is list or type(now) is list else (leaf,):
-                self._written(record, known.places, losses, part, misplaced or (bool(carried) and _is_within(part[0].path, carried)))
+                self._written(record, known.places, losses, part, misplaced or (bool(carried) and is_within(part[0].path, carried)))
         if self._owner is not None:
             for leaf in leaves:
                 self._check_owner(record, leaf)
@@ -336,7 +336,3 @@ class Checker:
     def _append(self, finding: Finding | None) -> None:
         if finding is not None:
             self._shows.append(finding)
-
-
-def _is_within(path: Path, paths: frozenset[Path]) -> bool:
-    return any(path[:length] in paths for length in range(1, len(path) + 1))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
 
-from ..objects.paths import Key, Path, find
+from ..objects.paths import Key, Path, find, is_within
 from ..objects.tree import ABSENT, Json
 from .asserted import applied_before, asserted, names_directives, operations, tested
 from .findings import CARRIED, CERTAIN, COMPUTED, DOUBLE, DROPPED, INFERRED, LAUNDERED, LOST, POSSIBLE, SELF, Finding
@@ -55,7 +55,7 @@ class Losses:
         if not kind or writer.version in record.seen or self.was_tested(path) or self._was_carried(writer.version, path):
             return False
         name = LOST
-        knows_base = not self.base or self._known.at(self.base) is not ABSENT
+        knows_base = bool(self.base) and self._known.at(self.base) is not ABSENT  # who has read nothing did not see an empty slot
         if kind == COMPUTED and writer.before is ABSENT and knows_base and self._at_base(path) is ABSENT:
             name = DOUBLE
         self.found.append(
@@ -95,7 +95,7 @@ class Losses:
             self._tested = tested(self._record, self._before, self._known.learned)
         if not self._tested:
             return False
-        return _within(path, self._tested) or self._each_was_tested(path)
+        return is_within(path, self._tested) or self._each_was_tested(path)
 
     @property
     def meant(self) -> dict[Path, Json]:
@@ -115,7 +115,7 @@ class Losses:
         """Of a list without keys: whether the patch changed only entries, or members of entries, that it had compared."""
         below = [at for at in self.meant if len(at) > len(path) and at[: len(path)] == path]
         whole = any(op["op"] != "test" and op["path"].endswith("/-") for op in operations(self._record.body))
-        return bool(below) and not whole and path not in self.meant and all(_within(at, self._tested or set()) for at in below)
+        return bool(below) and not whole and path not in self.meant and all(is_within(at, self._tested or set()) for at in below)
 
     def _stale_kind(self, leaf: Leaf, writer: Place) -> Verdict:
         place, _, now = leaf
@@ -208,10 +208,6 @@ class Losses:
             if self._at_base(path[:length]) is ABSENT and isinstance(path[length], str):
                 return path[:length]
         return path
-
-
-def _within(path: Path, paths: set[Path]) -> bool:
-    return any(path[:length] in paths for length in range(1, len(path) + 1))
 
 
 def _list_lost(before: Json, written: Json, now: Json) -> bool:

@@ -57,7 +57,7 @@ class Commit(msgspec.Struct, frozen=True):
     actor: str
     object: Identity
     version: int
-    verb: str  # create | update | patch | apply | delete
+    verb: str  # create | update | patch | delete
     before: Json | None
     after: Json | None
     manager: str = ""
@@ -133,4 +133,6 @@ def how(record: Commit | Attempt) -> str:
 def actor_of(agent: str) -> str:
     """The actor behind a user agent: without what all parts of one program have in common."""
     found = _CLIENT_GO.fullmatch(agent)
-    return agent if found is None else f"{found[1]} {found[2]}" if found[2] else found[1]
+    if found is None:
+        return agent
+    return f"{found[1]} {found[2]}" if found[2] else found[1]

@@ -155,7 +155,7 @@ def _wanted(attempt: Attempt, known: ObjectMemory, base: int, values: dict[Path,
 
 def _abandoned(identity: Identity, known: ObjectMemory, refused: Refused, reported: set[Path]) -> Iterator[Finding]:
     base, attempt = known.at(refused.base), refused.attempt
-    certainty = POSSIBLE if refused.watching else INFERRED if refused.owed else CERTAIN
+    certainty, because = _how_sure(refused)
     for path, value in refused.wanted.items():
         current = find(known.latest, path)
         if path in reported or holds(current, value):
@@ -164,14 +164,17 @@ def _abandoned(identity: Identity, known: ObjectMemory, refused: Refused, report
         yield Finding(
             LOST, identity, path, victim=refused.writer, culprit=writer.actor if writer else "", kind=ABANDONED, base=refused.base,
             written=known.version, overwritten=known.version, was=find(base, path), lost=value, now=current,
-            how=how(attempt), certainty=certainty, because=_why(refused),
+            how=how(attempt), certainty=certainty, because=because,
         )  # fmt: skip
 
 
-def _why(refused: Refused) -> str:
+def _how_sure(refused: Refused) -> tuple[str, str]:
+    """How sure it is that a refused attempt was given up without a decision, and what that rests on."""
     if refused.watching:
-        return "whether its author decided against it is not to be seen, because it watches the kind"
-    return "its author sent the rest of that request again without it" if refused.owed else ""
+        return POSSIBLE, "whether its author decided against it is not to be seen, because it watches the kind"
+    if refused.owed:
+        return INFERRED, "its author sent the rest of that request again without it"
+    return CERTAIN, ""
 
 
 def _base(known: ObjectMemory, refused: Refused) -> Json:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from ..objects.paths import Key, Path, Value, find
+from ..objects.paths import Key, Path, Value, find, meet
 from ..objects.tree import ABSENT, Json, same
 from .asserted import asserted, container_of, part_of, tested
 from .findings import CARRIED, INFERRED, LOST, POSSIBLE, Finding
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 
 #: How many versions back an old value is searched for.
 SEARCHED_VERSIONS = 64
-#: Suspects looked at in one commit: a few are enough to say that a list was stale.
-SUSPECTS = 16
+#: Entries and leaves of others that are looked at in one commit, suspicious or not: a few are enough to say that a list was stale.
+LOOKED_AT = 16
 
 
 class Suspect(msgspec.Struct):
@@ -79,7 +79,7 @@ class Witnesses:
             if unit in looked_at:
                 continue
             looked_at.add(unit)
-            if len(looked_at) > SUSPECTS:
+            if len(looked_at) > LOOKED_AT:
                 return
             container = container_of(self._record, leaf[0].path, self._known.learned)
             if container is None or not find(self._record.after, container) or self._is_tested(unit):
@@ -98,7 +98,7 @@ class Witnesses:
 
     def _is_tested(self, unit: Path) -> bool:
         compared = tested(self._record, self._record.before, self._known.learned)
-        return any(path[: len(unit)] == unit or unit[: len(path)] == path for path in compared)
+        return any(meet(path, unit) for path in compared)
 
     def _is_plain(self, leaf: Leaf) -> bool:
         return type(leaf[1]) is list and type(leaf[2]) is list

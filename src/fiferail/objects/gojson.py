@@ -41,7 +41,8 @@ _PACKED_FLOAT = 0xCB
 _OUTLINE = bytes(0x30 if byte in b"0123456789" else 0x5B if byte in b"{[" else 0x20 for byte in range(256))
 _NINETEEN_DIGITS = b"0" * 19
 _HALF_PAIR = re.compile("[\ud800-\udfff]")
-_MOST_STRICT_ERRORS = 100
+#: The strict decoder stops complaining here.
+MOST_STRICT_ERRORS = 100
 
 
 class DecodeError(ValueError):
@@ -244,7 +245,7 @@ def _refuse_twins(pairs: list[tuple[str, Json]]) -> None:
 def complaints(tree: Json, at: str = "") -> list[str]:
     """The same, for a value decoded to `Pairs` that stands at this path."""
     paths = list(dict.fromkeys(_twins(tree, at)))
-    return [f"duplicate field {gotext.quoted(path)}" for path in paths[:_MOST_STRICT_ERRORS]]
+    return [f"duplicate field {gotext.quoted(path)}" for path in paths[:MOST_STRICT_ERRORS]]
 
 
 def _twins(tree: Json, at: str) -> Iterator[str]:

@@ -21,7 +21,7 @@ from . import gotext
 from .tree import ABSENT, Absent, Json, same
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Container, Iterable, Sequence
 
 
 class Key(msgspec.Struct, frozen=True, order=True):
@@ -101,6 +101,16 @@ def index_of(tree: Json, step: int | Key | Value) -> int | None:
     except (KeyError, TypeError):  # an entry without the key, or no object at all
         return next((index for index, entry in enumerate(tree) if step.matches(entry)), None)
     return None
+
+
+def meet(one: Path, other: Path) -> bool:
+    """Whether the paths are the same, or one lies above the other."""
+    return one[: len(other)] == other[: len(one)]
+
+
+def is_within(path: Path, paths: Container[Path]) -> bool:
+    """Whether the path is one of these, or lies below one."""
+    return any(path[:length] in paths for length in range(1, len(path) + 1))
 
 
 def outermost(paths: Iterable[Path]) -> list[Path]:

@@ -6,7 +6,7 @@
     409; 422 of a failed test; 422 duplicate where we appended      REFUSED   nothing was written: look at the live object
     any other 422; 400; 413; 415; 500 'too large', 'not declared'   INVALID   nothing was written, and never will be
     404                                                             MISSING   the object, or its status subresource
-    429; 503 with Retry-After                                       BUSY      not done: wait as told
+    429; 503 with Retry-After                                       BUSY      not done: wait as asked
     500, 502, 503, 504, no answer                                   UNKNOWN   it may have landed: look at the live object
     all else                                                        REJECTED  ApiError, unchanged
 """

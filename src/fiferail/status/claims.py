@@ -24,6 +24,10 @@ class Claims:
 
     def claim(self, writer: str, claims: Mapping[str, Sequence[str]]) -> None:
         """Take paths for a writer. A path that overlaps another writer's is refused, and then nothing is taken."""
+        for kind, texts in claims.items():
+            for text in [texts] if isinstance(texts, str) else texts:
+                if isinstance(texts, str) or parse_path(text)[:1] == ("status",):
+                    raise ValueError(f"expected claims of {kind} as a list of paths below status, such as [\"phase\"], got {texts!r}")
         wanted = [(kind, ("status", *parse_path(text)), text) for kind, texts in claims.items() for text in texts]
         for kind, path, text in wanted:
             for other, owner in self._owners.get(kind, {}).items():

@@ -4,7 +4,8 @@ Theory of operation. A write stands on its *ground*: what the caller knows of th
 judged like a live object before anything is sent. The intents are compiled against a *snapshot* into one request. The answer has one
 of seven meanings (`answers`). Stored ends it. Refused and unknown lead to a read of the live object, and the live object to one of
 four verdicts (`decide`): gone and converged end it, a conflict is raised, and again makes the live object the snapshot of the next
-try, which follows at once: waits come before the live object is read, never after (`patience`).
+try. After a refusal it follows at once: the wait, if any, comes before the live object is read (`patience`). After an answer that was
+lost, or a refusal although nobody has written, something is wrong, and the next try waits.
 
     state      event       next
     -----      -----       ----
@@ -19,7 +20,7 @@ try, which follows at once: waits come before the live object is read, never aft
     LOOK       converged   DONE       converged
     LOOK       conflict    FAIL       Conflict: a session raises it, mutate runs its function again
     LOOK       again       TRY        at once
-    LOOK       unknown     PAUSE      the live object could not be read: wait, look again
+    LOOK       unknown     PAUSE      the live object could not be read: wait, then try again, which is safe because it is tested
     PAUSE      waited      TRY
     PAUSE      spent       FAIL       Unavailable, with the last answer
 
@@ -119,7 +120,7 @@ class Progress(msgspec.Struct):
 
 
 def write(plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
-    """The conversation."""
+    """Send what the plan wants until it is stored, found there already, or refused for good. The body is the one that was stored."""
     done, snapshot, so_far = None, plan.snapshot, Progress(requests=plan.asked)
     if plan.live is not None:
         done, snapshot = _judge(plan, plan.live, so_far)
@@ -170,7 +171,7 @@ def _after(meaning: Meaning, plan: Plan, snapshot: Json, so_far: Progress) -> Co
 
 
 def send(plan: Plan, body: Body, so_far: Progress) -> Conversation[Any]:
-    """One try."""
+    """Send the body once, and count it."""
     so_far.last = answer = yield from timed(plan.patience, request(plan, body))
     so_far.requests += 1
     return answer
@@ -195,7 +196,7 @@ def _compile(plan: Plan, snapshot: Json, so_far: Progress) -> Body | None:
             target = plan.staged if snapshot is plan.base and intents is plan.intents else None
             return strategies.compare(snapshot, intents, plan.ground.reads, plan.shapes, by_version=so_far.by_version, target=target)
         case Strategy.APPLY:
-            return strategies.apply(snapshot, intents, plan.manager, plan.shapes)
+            return strategies.apply(snapshot, intents, plan.manager)
         case other:
             return strategies.merge(snapshot, intents, plan.subresource, locked=other is Strategy.LOCKED)
 
@@ -247,7 +248,7 @@ def look(plan: Plan, so_far: Progress) -> Conversation[Json]:
 
 
 def _judge(plan: Plan, live: Json, so_far: Progress) -> tuple[Outcome | None, Json]:
-    """What the live object says about going on."""
+    """Decide by a newer version of the object: an outcome, or that version as the snapshot of the next try."""
     decision = decide(plan.ground, live, plan.settled(plan.intents, live), may_have_landed=plan.may_have_landed)
     match decision.verdict:
         case Verdict.GONE:
@@ -288,7 +289,8 @@ class Stale(Conflict):
     def withhold(self, scopes: Sequence[str]) -> None:
         """Say that only these parts of the session were left out."""
         self.scopes = tuple(scopes)
-        self.args = (str(self).replace(NOTHING, f"only what {', '.join(scopes)} staged was withheld, the rest was written"),)
+        withheld = f"only what {', '.join(scopes)} staged was withheld, the rest was written"
+        self.args = (str(self).replace(NOTHING, withheld).replace(PERHAPS, f"{withheld}; {PERHAPS}"),)
 
 
 def _is_own(ground: Ground, decision: Decision, live: Json) -> bool:
@@ -300,20 +302,22 @@ def _is_own(ground: Ground, decision: Decision, live: Json) -> bool:
 
 def read(resource: Resource, target: Target, patience: Patience) -> Conversation[Json]:
     """The live object before anything is written; None when it is gone."""
+    request = Request(method="GET", path=resource.path(target), headers=JSON_ONLY)
+    live = yield from document(request, patience, f"{target} could not be read")
+    return live if live is not None and live["metadata"]["uid"] == target.uid else None
+
+
+def document(request: Request, patience: Patience, what: str) -> Conversation[Json | None]:
+    """What a GET returns, asked for until there is an answer; None for 404. `what` begins the error when the budget is spent."""
     last: Any = None
     while not patience.spent():
-        last = yield from timed(patience, Request(method="GET", path=resource.path(target), headers=JSON_ONLY))
-        if not isinstance(last, Lost) and last.status == 404:
-            return None
-        match answers.meaning(last):
-            case Meaning.STORED:
-                live = last.json()
-                return live if live["metadata"]["uid"] == target.uid else None
-            case Meaning.UNKNOWN | Meaning.BUSY:
-                yield patience.failed(last)
-            case _:
-                raise answers.error(last)
-    raise unavailable(f"{target} could not be read", patience, last, "nothing was written")
+        last = yield from timed(patience, request)
+        if not isinstance(last, Lost) and last.status in (200, 404):
+            return last.json() if last.status == 200 else None
+        if answers.meaning(last) not in (Meaning.UNKNOWN, Meaning.BUSY):
+            raise answers.error(last)
+        yield patience.failed(last)
+    raise unavailable(what, patience, last, "nothing was written")
 
 
 def no_subresource(plan: Plan) -> FiferailError:

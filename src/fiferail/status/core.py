@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from ..errors import Conflict, FiferailError
-from ..objects.paths import Path, find, render
-from . import flow, kinds, rerun, scopes, targets
+from ..objects.paths import Path, find, meet, parse, render
+from . import flow, kinds, once, rerun, scopes, targets
 from .claims import Claims
 from .conversation import Plan, Stale, read, write
 from .decide import Ground
@@ -22,12 +22,11 @@ from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
 from .patience import Budget, Patience
-from .reads import meet, merged
+from .reads import merged
 from .said import said
 from .sharing import Lanes, write_shared
 from .stage import SHARED, Stage, Staged, contradicted
 from .strategies import APPLY, COMPARE, LOCKED, Strategy
-from .view import guard_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -89,7 +88,7 @@ class Core:
             shapes=self.known_shapes(target),
             now=self.settings.now,
             generation=obj["metadata"].get("generation"),
-            guards=guard_paths(guard) if guard else (),
+            guards=[parse(text) for text in guard],
             may_write=self._checker(target),
         )
         return Open(target, stage, lossy or at < 0, at)
@@ -99,6 +98,11 @@ class Core:
         if target.group and self.registry.mentions(target.kind):
             raise FiferailError(f"claims name the kind {target.kind}, but this is {kind}: write {kind!r} in claims")
         return (lambda path: self.registry.check(manager, kind, path)) if self.registry.mentions(kind) else None
+
+    def claimed(self, target: Target) -> Callable[[Path], bool]:
+        """Whether this writer claims a path of the kind, as a function."""
+        manager, kind = self.settings.field_manager, target.kind_name
+        return lambda path: self.registry.owns(manager, kind, path)
 
     def known_shapes(self, target: Target) -> Shapes:
         """What is known of the kind's lists, with what the caller declared."""
@@ -143,7 +147,7 @@ class Core:
         return outcome
 
     def reported(self, opened: Open, conversation: Conversation[Outcome]) -> Conversation[Outcome]:
-        """The same, and the hooks are called with how it ended."""
+        """Run the conversation, and call the hooks with how it ended."""
         began = self.settings.seconds()
         kind, manager = opened.target.kind_name, self.settings.field_manager
         try:
@@ -163,8 +167,6 @@ class Core:
         scope: str = SHARED,
     ) -> Conversation[Made]:  # fmt: skip
         """Fill the slot unless somebody has; what is staged goes along in the same request, with the lock of its session."""
-        from . import once
-
         strategy = strategy or self.settings.strategy
         wanted = once.slot(slot, build, fence, token, locked=strategy is LOCKED, scope=scope)
         if any(meet(intent.path, wanted.path) for intent in opened.stage.intents()):
@@ -173,7 +175,7 @@ class Core:
 
     def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
         """Spec and metadata: the same conversation on the main resource, always guarded."""
-        if strategy not in (COMPARE, LOCKED):
+        if strategy not in TESTING:
             raise FiferailError(f"expected COMPARE or LOCKED for an edit, got {strategy.name}: spec and metadata are always guarded")
         yield from rerun.called(fn, view)
         for intent in opened.stage.intents():
@@ -190,6 +192,8 @@ class Core:
         uid, now = opened.target.uid, self.settings.seconds()
         wanted = self.memory.settled(uid, staged.intents, staged.base, now) if staged.intents else staged.intents
         newest = self.memory.newest(staged.base)
+        if newest is not staged.base and version(newest) < max(self.own(opened, staged).versions, default=0):
+            newest = staged.base  # a late answer, from before a write that the caller knows: it says nothing about that
         if newest is not staged.base:
             more = contradicted(staged, newest)
             if more or len(self.memory.settled(uid, staged.intents, newest, now)) > len(wanted):
@@ -237,7 +241,9 @@ class Core:
 
     def own(self, opened: Open, staged: Staged) -> flow.Own:
         """The writes that the caller knew of when it decided: this session's, and those of its flow of control on the same object."""
-        return opened.own or flow.known(staged.log.known or {}, self, opened.target.uid, opened.version)
+        everybody = [flow.known(known, self, opened.target.uid, opened.version) for known in staged.log.known]
+        common = flow.common(everybody) if everybody else flow.Own(opened.version)
+        return common if opened.own is None else common.joined(opened.own)
 
     def _sent(self, opened: Open, plan: Plan) -> Conversation[tuple[Outcome, Body | None]]:
         shared = plan.strategy is COMPARE and opened.subresource == STATUS
@@ -257,8 +263,9 @@ class Core:
         return outcome
 
     def ground(self, opened: Open, staged: Staged, patience: Patience) -> Conversation[tuple[Staged | None, Json]]:
-        """The base is not the whole object (a typed model, no resourceVersion, no managedFields): read it. Where it still has that
-        version, what was staged is put on it; where it has moved on, the newer version is given as the second, to be judged."""
+        """Read the live object, because the base is not the whole object (a typed model, no resourceVersion, no managedFields). Where it
+        still has the version of the base, what was staged is put on it; where it has moved on, the live object is the second result,
+        to be judged. None, None: it is gone."""
         resource = yield from kinds.resource(self, opened.target, patience)
         live = yield from read(resource, opened.target, patience)
         if live is None:
@@ -279,12 +286,12 @@ class Core:
     def plan(
         self, opened: Open, staged: Staged, intents: Sequence[Intent], strategy: Strategy, patience: Patience
     ) -> Conversation[Plan]:  # fmt: skip
-        """All that the conversation needs."""
+        """Build the plan of one write: where the kind is served, which lists are keyed, and what the caller knows."""
         target, stage = opened.target, opened.stage
         resource = yield from kinds.writable(self, target, opened.subresource, patience)
         if strategy is COMPARE and stage.shapes.enforced is None and kinds.depends_on_keys(intents):
             yield from kinds.shapes(self, target, stage, patience)
-        kind, manager, memory, seconds = target.kind_name, self.settings.field_manager, self.memory, self.settings.seconds
+        manager, memory, seconds = self.settings.field_manager, self.memory, self.settings.seconds
         reads = merged(staged.reads.values())
         own = self.own(opened, staged)
         known = own.advanced(staged.seen, tested=strategy in TESTING) if own.steps else staged.seen
@@ -292,7 +299,7 @@ class Core:
             intents = [*intents, *_beyond(staged, known, stage.shapes, {intent.path for intent in intents})]
         return Plan(
             target=target, resource=resource, subresource=opened.subresource, strategy=strategy,
-            ground=Ground(staged.seen, known, reads, manager, lambda path: self.registry.owns(manager, kind, path)),
+            ground=Ground(staged.seen, known, reads, manager, self.claimed(target)),
             base=staged.base, staged=staged.tree, snapshot=staged.base, intents=intents, shapes=stage.shapes,
             settled=lambda wanted, snapshot: memory.settled(target.uid, wanted, snapshot, seconds()),
             patience=patience, headers=said(opened.version, own.versions, reads, once=opened.once),
@@ -323,8 +330,9 @@ class Core:
         steps = [flow.Step(i.path, find(known, i.path), find(now, i.path)) for i in plan.intents]
         before = version(body.snapshot) if body is not None else -1
         so_far = flow.known(flow.current(), self, opened.target.uid, opened.version)
-        opened.own = so_far.then(steps, before, after, tested=plan.strategy in TESTING, locked=plan.strategy is LOCKED and body is not None)
-        flow.note(self, opened.target.uid, opened.own)
+        how = {"tested": plan.strategy in TESTING, "locked": plan.strategy is LOCKED and body is not None}
+        opened.own = (opened.own or flow.Own(opened.version, locked=so_far.until)).then(steps, before, after, **how)
+        flow.note(self, opened.target.uid, so_far.then(steps, before, after, **how))
 
     def _learn(self, target: Target, plan: Plan, sent: Json, stored: Json) -> tuple[str, ...]:
         """What the server did not store as sent. What APPLY could not remove, another manager owns: that is no habit of the server."""
@@ -338,7 +346,7 @@ class Core:
 
 
 class Open:
-    """An opened object: who it is, what is staged, and where it is written."""
+    """An object that is being written: its identity, what is staged on it, and where it is written."""
 
     __slots__ = ("asserted", "lossy", "may_have_landed", "once", "own", "stage", "subresource", "target", "version", "withheld", "written")
 

@@ -65,11 +65,18 @@ def decide(ground: Ground, live: Json | None, intents: Sequence[Intent], *, may_
         return conflicting(ground, live, intents, stale)
     if there:
         return Decision(Verdict.CONVERGED)
-    foreign = {path: last_writer(live, path) for path in moved(ground.known, live, intents)}
-    unclaimed = [path for path, writer in foreign.items() if not ground.claimed(path) or writer in (None, ground.manager)]
-    if unclaimed:
-        return conflicting(ground, live, intents, unclaimed)
-    return Decision(Verdict.AGAIN, repaired=tuple((render(path), writer or "") for path, writer in foreign.items()))
+    refused, repaired = repairs(ground, live, moved(ground.known, live, intents))
+    if refused:
+        return conflicting(ground, live, intents, refused)
+    return Decision(Verdict.AGAIN, repaired=repaired)
+
+
+def repairs(ground: Ground, live: Json, paths: Iterable[Path]) -> tuple[list[Path], tuple[tuple[str, str], ...]]:
+    """Of written paths that have moved: those that are a conflict, and those that this writer claims and another manager wrote, with
+    who that was."""
+    writers = {path: last_writer(live, path) for path in paths}
+    refused = [path for path, writer in writers.items() if not ground.claimed(path) or writer in (None, ground.manager)]
+    return refused, tuple((render(path), writer or "") for path, writer in writers.items() if path not in refused)
 
 
 def moved(known: Json, live: Json, intents: Iterable[Intent]) -> list[Path]:
@@ -102,7 +109,7 @@ def _changed_above(path: Path, base: Json, live: Json) -> Path | None:
 
 
 def _change(path: Path, base: Json, live: Json, target: Json, intents: Iterable[Intent]) -> Change:
-    wrote = any(i.path[: len(path)] == path or path[: len(i.path)] == i.path for i in intents)
+    wrote = any(path[: len(i.path)] == i.path for i in intents)
     mine = find(target, path) if wrote else ABSENT
     return Change(render(path), _shown(find(base, path)), _shown(find(live, path)), _shown(mine), last_writer(live, path))
 

@@ -16,6 +16,8 @@ from typing import Any, TypeAlias
 
 import msgspec
 
+from ..objects.paths import meet
+
 #: Where a member stands below its model: nearly always one name. An AliasPath has several.
 Place: TypeAlias = "tuple[str, ...]"
 
@@ -247,7 +249,7 @@ def _refuse_overlaps(model: type[Any], members: Sequence[Member]) -> None:
     places = [member.place for member in members]
     for index, place in enumerate(places):
         for other in places[:index]:
-            if place[: len(other)] == other or other[: len(place)] == place:
+            if meet(place, other):
                 raise TypeError(f"{model.__name__} declares two members that overlap in JSON: {_text(other)} and {_text(place)}")
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..objects import gojson
-from ..objects.paths import find, index_of, pointer, render
+from ..objects.paths import find, index_of, locate, pointer, render
 from ..wire import JSON_PATCH
 from . import answers, conversation, preconditions
 from .answers import Lost, Meaning
@@ -37,12 +37,13 @@ def removed(plan: Plan, body: Body, stored: Json, so_far: Progress) -> Conversat
         if not isinstance(undone, Lost) and undone.status == 200:
             raise _conflict(plan, path, undone.json(), so_far)
         if answers.meaning(undone) not in (Meaning.REFUSED, Meaning.BUSY, Meaning.UNKNOWN):
-            return
+            raise answers.error(undone)
         yield plan.patience.failed(undone)
         live = yield from conversation.look(plan, so_far)
         if live is None:
             return
         stored = stored if live is conversation.UNREAD else live
+    raise conversation.spent(plan, so_far)
 
 
 def _places(stored: Json, path: Path) -> list[int]:
@@ -55,7 +56,7 @@ def _places(stored: Json, path: Path) -> list[int]:
 
 def _removal(stored: Json, path: Path) -> Body:
     """The last one goes: appending put it there."""
-    at = pointer([step for step in path[:-1] if isinstance(step, str)])
+    at = pointer(locate(stored, path[:-1]) or ())
     patch = [
         *preconditions.of_object(stored),
         {"op": "test", "path": at, "value": find(stored, path[:-1])},

@@ -67,7 +67,7 @@ def run(conversation: Conversation[Result], transport: Transport, sleep: Callabl
             except Exception as error:
                 failure = error
     finally:
-        conversation.close()  # interrupted: those who wait for this one must hear of it now
+        conversation.close()  # interrupted: those who wait for this one must be woken now
 
 
 def _perform(effect: Effect, transport: Transport, sleep: Callable[[float], object], timeout: float | None) -> Any:
@@ -119,7 +119,7 @@ async def run_async(
             except Exception as error:
                 failure = error
     finally:
-        conversation.close()  # cancelled: those who wait for this one must hear of it now
+        conversation.close()  # cancelled: those who wait for this one must be woken now
 
 
 async def _perform_async(

@@ -1,4 +1,5 @@
-"""Own writes that the caller knows of: their outcome was returned earlier, in the same flow of control, for the same object as passed.
+"""Own writes that the caller knows of: they stood on the same version of the object, and their outcome was returned earlier in the
+same flow of control.
 
 A handler may open five sessions in a row on the object it was given. The second finds that the object has moved, because of the
 first; that is no conflict, since the caller was given the first one's outcome before it staged anything in the second. A write of
@@ -15,8 +16,8 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from ..objects.paths import Path, find
-from ..objects.tree import ABSENT, Json, same
-from .intents import drop, put
+from ..objects.tree import Json, same
+from .intents import placed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -42,7 +43,7 @@ class Own(NamedTuple):
     steps: Mapping[Path, Step] = MappingProxyType({})
     #: The versions that they made.
     versions: tuple[int, ...] = ()
-    #: The last version to which locked writes lead from the base, each refused unless it stood on the one before; the base at first.
+    #: The version that the last of an unbroken chain of locked writes made, each on the one before; -1 where there is none (`until`).
     locked: int = -1
     #: Paths that an own write overwrote without testing what it found: only strategies that do not test either build on those.
     untested: frozenset[Path] = frozenset()
@@ -52,25 +53,41 @@ class Own(NamedTuple):
         merged = dict(self.steps)
         for step in steps:
             first = merged.pop(step.path, None)
-            joined = first is not None and same(first.now, step.was)
-            merged[step.path] = Step(step.path, first.was, step.now) if first is not None and joined else step
+            merged[step.path] = step if first is None or not same(first.now, step.was) else Step(step.path, first.was, step.now)
         while len(merged) > PATHS:
             del merged[next(iter(merged))]
         untested = self.untested if tested else self.untested | merged.keys() & {step.path for step in steps}
         until = after if locked and before == self.until else self.until
         return Own(self.base, merged, (*self.versions, after)[-VERSIONS:], until, frozenset(untested))
 
+    def joined(self, later: Own) -> Own:
+        """With what a session wrote after that."""
+        own = self.then(list(later.steps.values()), -1, self.base, tested=True, locked=False)
+        return own._replace(
+            versions=(*self.versions, *later.versions)[-VERSIONS:], locked=later.until, untested=self.untested | later.untested
+        )  # fmt: skip
+
     @property
     def until(self) -> int:
-        """The last version to which locked writes lead from the base."""
+        """The last version to which locked writes lead from the base: the base itself where there are none."""
         return self.base if self.locked < 0 else self.locked
 
     def advanced(self, tree: Json, *, tested: bool = True) -> Json:
         """The tree with the own writes on it, where they found what stands there."""
         for path, was, now in self.steps.values():
             if not (tested and path in self.untested) and same(find(tree, path), was):
-                tree = moved(tree, path, now)
+                tree = placed(tree, path, now)
         return tree
+
+
+def common(several: Sequence[Own]) -> Own:
+    """What all of them know: a decision that two flows of control staged together stands on no more."""
+    first, *others = several
+    for other in others:
+        steps = {path: step for path, step in first.steps.items() if path in other.steps and same(step.now, other.steps[path].now)}
+        versions = tuple(version for version in first.versions if version in other.versions)
+        first = Own(first.base, steps, versions, min(first.until, other.until), first.untested | other.untested)
+    return first
 
 
 #: By writer and uid: the writes for the version that was last written for. Never changed in place: a task's copy of the context must
@@ -102,8 +119,3 @@ def known(flow: Known, writer: object, uid: str, base: int) -> Own:
     """The own writes for this very version of an object that a flow of control knew of."""
     found = flow.get((writer, uid))
     return found if found is not None and found.base == base else Own(base)
-
-
-def moved(tree: Json, path: Path, value: Json) -> Json:
-    """The tree with the value at the path, or nothing where the value is ABSENT."""
-    return drop(tree, path) if value is ABSENT else put(tree, path, value)

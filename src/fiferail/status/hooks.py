@@ -1,6 +1,6 @@
-"""What an operator may want to see of its writes. A hook is any object with some of these methods; none is needed.
+"""What an operator may want to see of its writes: a hook is a subclass of `Hook` that overrides what it is interested in.
 
-Called by the drivers' side, after the fact: a hook cannot change a write, and one that raises is logged and forgotten.
+Called by `core`, after the fact: a hook cannot change a write, and one that raises is logged and forgotten.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _log() -> logging.Logger:
 
 
 class Hook:
-    """Everything a hook may hear; override what is of interest."""
+    """The events of a writer; override those of interest."""
 
     def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
         """A write came to an outcome."""
@@ -31,7 +31,7 @@ class Hook:
         """A write was refused for good: Conflict, Invalid, NotOwner, Unavailable, ApiError."""
 
     def altered(self, kind: str, manager: str, field: str, dropped: bool) -> None:
-        """The server stored a field otherwise than sent; told once per kind and field."""
+        """The server stored a field otherwise than sent; called once per kind and field."""
 
 
 class Hooks(Hook):
@@ -44,17 +44,17 @@ class Hooks(Hook):
         return bool(self._hooks)
 
     def finished(self, kind: str, manager: str, outcome: Outcome, seconds: float) -> None:
-        self._tell("finished", kind, manager, outcome, seconds)
+        self._call("finished", kind, manager, outcome, seconds)
 
     def failed(self, kind: str, manager: str, error: Exception, seconds: float) -> None:
-        self._tell("failed", kind, manager, error, seconds)
+        self._call("failed", kind, manager, error, seconds)
 
     def altered(self, kind: str, manager: str, field: str, dropped: bool) -> None:
         if dropped:
             _log().warning("%s has no field %s in its schema: the server drops what %s writes there", kind, field, manager)
-        self._tell("altered", kind, manager, field, dropped)
+        self._call("altered", kind, manager, field, dropped)
 
-    def _tell(self, event: str, *arguments: object) -> None:
+    def _call(self, event: str, *arguments: object) -> None:
         for hook in self._hooks:
             try:
                 getattr(hook, event)(*arguments)

@@ -94,7 +94,7 @@ def _derive_list(base: Json, staged: Json, shapes: Shapes, at: Path, skip: Conta
             elif path not in skip:
                 found.append(Put(path, entry))
         found.extend(Drop((*at, key_of(entry, names))) for entry in old.values())
-    elif shapes.is_set(at, before) and shapes.is_set(at, staged):
+    elif shapes.is_set(at, before) and shapes.is_set(at, staged) and (staged or before):
         found.extend(Put((*at, Value(item)), item) for item in staged if item not in before)
         found.extend(Drop((*at, Value(item))) for item in before if item not in staged)
     elif not same(base, staged):
@@ -128,7 +128,7 @@ def asserted(there: Json, wanted: Json) -> bool:
 
 
 def says(entry: Json, fields: dict[str, Json]) -> bool:
-    """Whether a condition says it already: the usual case, told without making anything."""
+    """Whether a condition says it already: the usual case, recognised without building anything."""
     get = entry.get
     if get("status") != fields["status"] or get("reason") != fields["reason"] or get("message") != fields["message"]:
         return False
@@ -177,6 +177,11 @@ def put(tree: Json, path: Path, value: Json) -> Json:
         return tree if changed is entry else [*entries[:index], changed, *entries[index + 1 :]]
     fresh = dict(step.fields) if isinstance(step, Key) else ABSENT
     return [*entries, put(fresh, rest, value) if rest else value]
+
+
+def placed(tree: Json, path: Path, value: Json) -> Json:
+    """The tree with the value at the path, or with nothing there where the value is ABSENT."""
+    return drop(tree, path) if value is ABSENT else put(tree, path, value)
 
 
 def put_below(tree: Json, path: Path, value: Json) -> Json:

@@ -12,9 +12,8 @@ import msgspec
 
 from ..errors import ApiError, FiferailError
 from ..objects.paths import Key, render
-from . import answers, schemas, targets
-from .answers import Lost, Meaning
-from .conversation import timed, unavailable
+from . import schemas, targets
+from .conversation import document
 from .intents import Condition, Put
 from .shapes import Shapes, place_of
 
@@ -23,7 +22,6 @@ if TYPE_CHECKING:
 
     from ..objects.paths import Path
     from ..objects.tree import Json
-    from ..wire import Request
     from .core import Core
     from .effects import Conversation
     from .intents import Intent
@@ -40,8 +38,8 @@ def resource(core: Core, target: Target, patience: Patience) -> Conversation[Res
     known = core.memory.resource(target)
     if known is not None:
         return known
-    document = yield from _document(targets.discovery(target), patience, f"what {target.api_version} serves could not be read")
-    found = targets.resources(document) if document is not None else {}
+    served = yield from document(targets.discovery(target), patience, f"what {target.api_version} serves could not be read")
+    found = targets.resources(served) if served is not None else {}
     if target.kind not in found:
         raise FiferailError(f"the server has no kind {target.kind} in {target.api_version}: is its CRD installed?")
     core.memory.resources[target.api_version] = found
@@ -49,7 +47,7 @@ def resource(core: Core, target: Target, patience: Patience) -> Conversation[Res
 
 
 def writable(core: Core, target: Target, subresource: str, patience: Patience) -> Conversation[Resource]:
-    """The same, for a kind that has the subresource."""
+    """Where the kind is served, refusing a kind that lacks the subresource."""
     found = yield from resource(core, target, patience)
     if subresource and not found.status:
         core.memory.resources.pop(target.api_version, None)  # the CRD may have gained it since
@@ -102,19 +100,6 @@ def _openapi(target: Target, patience: Patience) -> Conversation[Json | None]:
     if request is None:
         return None
     try:
-        return (yield from _document(request, patience, f"the schema of {target.kind_name} could not be read"))
+        return (yield from document(request, patience, f"the schema of {target.kind_name} could not be read"))
     except ApiError:  # 403: who may not read the schema tests whole lists
         return None
-
-
-def _document(request: Request, patience: Patience, what: str) -> Conversation[Json | None]:
-    """The document; None where there is none."""
-    last = None
-    while not patience.spent():
-        last = yield from timed(patience, request)
-        if not isinstance(last, Lost) and last.status in (200, 404):
-            return last.json() if last.status == 200 else None
-        if answers.meaning(last) not in (Meaning.UNKNOWN, Meaning.BUSY):
-            raise answers.error(last)
-        yield patience.failed(last)
-    raise unavailable(what, patience, last, "nothing was written")

@@ -182,7 +182,9 @@ def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:
             if member != there if type(member) is str else not same(member, there):
                 found += _altered((*path, name), member, there)
         return found
-    return [] if same(sent, stored) else [(path, not isinstance(stored, type(sent)) and not stored)]
+    if same(sent, stored) or (stored is ABSENT and not sent and sent is not ABSENT):  # an empty value may be left out
+        return []
+    return [(path, not isinstance(stored, type(sent)) and not stored)]
 
 
 def version(obj: Json) -> int:
@@ -195,7 +197,7 @@ def _number(text: str) -> int:
 
 
 class Versioned(msgspec.Struct):
-    """Of the metadata, the version."""
+    """Of the metadata, the version and the uid."""
 
     version: str = msgspec.field(name="resourceVersion", default="")
     uid: str = ""

@@ -18,7 +18,7 @@ from ..errors import FiferailError, NotOwner
 from ..objects.paths import Path, find, render
 from ..objects.tree import ABSENT, Json, lookup, removed, replaced, same, thaw
 from .declared import PYDANTIC, Member, Shape, kind_of, shape_of
-from .intents import drop, put
+from .intents import placed
 from .reads import Look
 from .shapes import identities, key_of
 from .view import plain
@@ -200,17 +200,17 @@ class _Storing:
         if found == member.place:
             yield from changes
             return
-        moved = lookup(current, found)
+        tree = lookup(current, found)
         for where, value in list(changes):
             below = where[len(at) :]
-            moved = value if not below else drop(moved, below) if value is ABSENT else put(moved, below, value)
-        if same(moved, lookup(current, found)):
-            yield at, moved
+            tree = placed(tree, below, value) if below else value
+        if same(tree, lookup(current, found)):
+            yield at, tree
             return
         for place, _ in member.reads:
             if place != member.place and lookup(current, place) is not ABSENT:
                 yield (*path, *place), ABSENT
-        yield (*path, *member.place), moved
+        yield (*path, *member.place), tree
 
     def _others(self, shape: Shape, other: Shape, path: Path, current: Json, before: Json, after: Json) -> Iterator[Change]:
         """Members that no name declares. One that appeared since the model was loaded is not the model's to remove."""
@@ -309,10 +309,10 @@ def _undeclared(shape: Shape, value: Json, at: Path) -> Path | None:
                 unknown = _undeclared(member.shape, given, (*at, *place))
                 if unknown is not None:
                     return unknown
-    return _leftover(shape, value, rest, at)
+    return _leftover(shape, rest, at)
 
 
-def _leftover(shape: Shape, value: Json, rest: Json, at: Path) -> Path | None:
+def _leftover(shape: Shape, rest: Json, at: Path) -> Path | None:
     for name, member in rest.items():
         if shape.others is not None and name not in shape.names:
             unknown = _undeclared(shape.others, member, (*at, name))

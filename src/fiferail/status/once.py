@@ -19,10 +19,10 @@ from . import answers, kinds, rerun, scopes, strategies
 from .answers import Meaning
 from .conversation import UNREAD, Progress, Stale, look, newer, no_subresource, send, spent
 from .decide import Decision, Verdict, conflicting, decide
-from .intents import Put
+from .intents import Put, asserted
 from .memory import version
 from .outcome import Kind, Made, Outcome
-from .reads import Look, Reads, covers
+from .reads import Look, Reads, covers, merged
 from .stage import Stage
 from .strategies import COMPARE, LOCKED
 from .view import SeenObject, plain
@@ -78,7 +78,7 @@ def create_once(core: Core, opened: Open, wanted: Slot) -> Conversation[Made]:
 def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
     staged = opened.stage.take()
     written: list[Path] = []
-    made = None
+    made, plan, asked = None, None, 0
     try:
         patience = core.patience()
         newest = core.memory.newest(staged.base)
@@ -87,11 +87,13 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
             grounded, live = yield from core.ground(opened, staged, patience)
             if grounded is None:
                 return Made(None, False, core.forgotten(opened, Outcome(Kind.GONE, None, 1)))
-            staged = grounded
+            staged, asked = grounded, 1
         fields = [path for path in (slot.path, slot.fence) if path is not None]
+        if slot.token:
+            fields.append((*slot.path, slot.token))
         yield from kinds.require_fields(core, opened.target, fields, patience)
         plan = yield from core.plan(opened, staged, staged.intents, COMPARE, patience)
-        plan.live = live
+        plan.live, plan.asked = live, asked
         if slot.locked and plan.intents:
             plan.strategy = LOCKED
             core.lock(opened, staged, plan)
@@ -107,6 +109,8 @@ def _create(core: Core, opened: Open, slot: Slot) -> Conversation[Made]:
         opened.may_have_landed = True
         raise
     finally:
+        if plan is not None and not written:
+            opened.may_have_landed |= plan.may_have_landed
         _settle(opened, staged, slot, written, made)
 
 
@@ -122,7 +126,7 @@ def _settle(opened: Open, staged: Staged, slot: Slot, written: list[Path], made:
 
 def _fill(plan: Plan, slot: Slot, staged: Staged) -> Conversation[tuple[Made, Body | None]]:
     """The conversation. The body is the one that was stored; None where nothing of this call was."""
-    snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(), ABSENT
+    snapshot, so_far, sent = plan.snapshot if plan.live is None else plan.live, Progress(requests=plan.asked), ABSENT
     while not plan.patience.spent():
         standing: Json = find(snapshot, slot.path)
         if standing is not ABSENT and standing is not None:
@@ -160,7 +164,9 @@ def _built(plan: Plan, slot: Slot, snapshot: Json) -> Conversation[tuple[Json, R
     if unseen:
         raise Stale(plan, conflicting(plan.ground, snapshot, plan.intents, unseen), snapshot, 0)
     value = plain(built, slot.path)
-    if slot.token and isinstance(value, dict) and slot.token not in value:
+    if slot.token and not isinstance(value, dict):
+        raise FiferailError(f"token={slot.token!r} names a member of the value, but build returned a {type(built).__name__}, not a map")
+    if slot.token and slot.token not in value:
         value = {**value, slot.token: f"{int(plan.patience.chance() * 2**64):016x}"}
     return value, reads
 
@@ -190,7 +196,7 @@ def _judge(plan: Plan, slot: Slot, snapshot: Json, staged: Staged, so_far: Progr
 
 def _compiled(plan: Plan, slot: Slot, snapshot: Json, value: Json, reads: Reads) -> Body:
     """One patch: what is staged, and the value."""
-    tested: Reads = {**plan.ground.reads, **reads, slot.path: Look.VALUE}
+    tested: Reads = {**merged([plan.ground.reads, reads]), slot.path: Look.VALUE}
     if slot.fence is not None:
         tested[slot.fence] = Look.VALUE
     if find(snapshot, GENERATION) is not ABSENT:
@@ -216,16 +222,18 @@ def _created(plan: Plan, slot: Slot, stored: Json, sent: Json, so_far: Progress,
 def _standing(plan: Plan, slot: Slot, standing: Json, sent: Json, snapshot: Json, so_far: Progress) -> Made:
     """Something stands in the slot: ours, when our lost answer had landed; else the winner's."""
     created: bool | None = False
-    if plan.may_have_landed and sent is not ABSENT and _holds(standing, sent):
-        created = True if slot.token and slot.token in sent else None
+    if plan.may_have_landed and sent is not ABSENT:
+        created = _is_mine(slot, standing, sent)
     kind = Kind.CONVERGED if so_far.requests or version(snapshot) != version(plan.base) else Kind.UNCHANGED
     return Made(thaw(standing), created, Outcome(kind, snapshot, so_far.requests))
 
 
-def _holds(standing: Json, sent: Json) -> bool:
-    if isinstance(sent, dict) and isinstance(standing, dict):
-        return all(name in standing and _holds(standing[name], member) for name, member in sent.items())
-    return same(standing, sent)
+def _is_mine(slot: Slot, standing: Json, sent: Json) -> bool | None:
+    """After a lost answer: a token tells. Without one, a value that may be ours (the server adds defaults and drops what the schema
+    lacks) may be another's as well: nobody can tell."""
+    if slot.token and isinstance(sent, dict) and isinstance(standing, dict):
+        return same(standing.get(slot.token, ABSENT), sent.get(slot.token, ABSENT))
+    return None if asserted(standing, sent) or asserted(sent, standing) else False
 
 
 def _live(plan: Plan, meaning: Meaning, so_far: Progress) -> Conversation[Json]:

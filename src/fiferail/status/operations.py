@@ -120,7 +120,7 @@ def _walk_entries(old: Json, new: Json, shapes: Shapes, at: Location, found: Fou
 
 
 def _in_place(old: list[Json], new: list[Json], names: tuple[str, ...]) -> bool:
-    """Whether every entry stands where it stood: the usual case, told without sorting anything."""
+    """Whether every entry stands where it stood: the usual case, recognised without sorting anything."""
     for stood, entry in zip(old, new, strict=True):
         if stood is not entry and (type(entry) is not dict or any(not same(stood[name], entry.get(name, ABSENT)) for name in names)):
             return False

@@ -2,8 +2,8 @@
 
 A refusal says that another writer was first, not that something is wrong. Refused writes are sent again at once, without any
 spacing: measured on a real server, every scheme of pacing let one writer capture the object somewhere, and none is needed below some
-sixteen writers. Only a write that depends on what it read waits, a random time that is short beside the time of a request, and it waits
-before it reads the object again: what was read after a wait is fresh, what was read before one is old.
+sixteen writers. Only a write that depends on what it read waits, a random time of at most `SPREAD * CROWD` times the quickest answer,
+and it waits before it reads the object again: what was read after a wait is fresh, what was read before one is old.
 """
 
 from __future__ import annotations
@@ -75,6 +75,6 @@ class Patience(msgspec.Struct):
         return Wait(max(self.budget.pause(self.failures - 1, self.chance()), retry_after(answer) or 0.0))
 
     def refused(self) -> Wait:
-        """Count a refusal; the wait is for before the object is read again."""
+        """Count a refusal; returns the wait that comes before the object is read again."""
         self.refusals += 1
         return Wait(SPREAD * self.tempo.quickest * min(CROWD, self.refusals) * self.chance())

@@ -1,7 +1,8 @@
 """What a caller looked at, how closely, and whether a newer object still looks the same. Pure.
 
-A read is a path and a `Look`. Looking at a scalar or a list reads its value; looking at a map only to see that it is there reads its
-presence, which nobody disturbs by changing a member. `stage` records reads, `preconditions` turns them into tests of a JSON patch,
+A read is a path and a `Look`. Looking at a scalar reads its value, and so does looking at the entries of a list or at all members of a
+map. Looking at a map or a list only to see that it is there reads its presence, which nobody disturbs by changing a member or an
+entry. `stage` records reads, `preconditions` turns them into tests of a JSON patch,
 `decide` compares them with a live object.
 """
 
@@ -10,7 +11,7 @@ from __future__ import annotations
 from enum import IntEnum
 from typing import TYPE_CHECKING, TypeAlias
 
-from ..objects.paths import Path, find
+from ..objects.paths import Path, find, meet
 from ..objects.tree import Json, same
 
 if TYPE_CHECKING:
@@ -75,8 +76,3 @@ def changed(reads: Mapping[Path, Look], was: Json, now: Json) -> list[Path]:
 def covers(reads: Mapping[Path, Look], path: Path) -> bool:
     """Whether the value at the path was looked at, or something above or below it."""
     return any(look is Look.VALUE and meet(read, path) for read, look in reads.items())
-
-
-def meet(one: Path, other: Path) -> bool:
-    """Whether the paths are the same, or one lies above the other."""
-    return one[: len(other)] == other[: len(one)]

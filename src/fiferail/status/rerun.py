@@ -10,15 +10,13 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING, Any
 
-from ..objects.paths import Path, find, render
+from ..objects.paths import Path, find, is_within
 from ..objects.tree import differences
 from . import flow
 from .conversation import Stale
-from .decide import NOTHING, PERHAPS, Decision, Ground, Verdict, conflict, conflicting, moved
+from .decide import NOTHING, PERHAPS, Ground, conflict, conflicting, moved, repairs
 from .effects import Call
-from .managers import last_writer
 from .outcome import Kind
-from .shapes import place_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -31,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy | None) -> Conversation[Outcome]:
-    """The conversation."""
+    """Run the function and flush, again on the live object while something that the function looked at has changed."""
     patience, stage = core.patience(), opened.stage
     first = _ground(core, opened, stage.seen)
     requests, runs = 0, 0
@@ -44,7 +42,7 @@ def mutate(core: Core, opened: Open, view: Any, fn: Callable[[Any], Any], strate
             outcome = yield from core.flush(opened, strategy, patience)
         except Stale as stale:
             requests += stale.requests
-            patience.refusals += 1
+            patience.refusals += not stale.requests  # a refused request has been counted
             if patience.spent() or stale.partly_landed or any(path in stage.guards for path in stale.paths):
                 raise
             core.memory.remember(stale.live)
@@ -64,10 +62,8 @@ def called(fn: Callable[[Any], Any], *arguments: Any) -> Conversation[Any]:
 
 def _ground(core: Core, opened: Open, seen: Json) -> Ground:
     """What the caller's closure may hold."""
-    manager, kind = core.settings.field_manager, opened.target.kind_name
     own = opened.own or flow.known(flow.current(), core, opened.target.uid, opened.version)
-    known = own.advanced(seen)
-    return Ground(seen, known, {}, manager, lambda path: core.registry.owns(manager, kind, path))
+    return Ground(seen, own.advanced(seen), {}, core.settings.field_manager, core.claimed(opened.target))
 
 
 def _differing(path: Path, known: Json, live: Json) -> list[Path]:
@@ -86,17 +82,15 @@ def _refuse_unseen(opened: Open, first: Ground) -> tuple[tuple[str, str], ...]:
     """Raise a conflict where the run changes what has moved since the caller's object without looking at it; give what it repairs."""
     stage = opened.stage
     live, intents = stage.base, stage.intents()
-    owned = stage.shapes.wholes  # `put_whole`: this writer decides all of it, whatever stands there
+    owned = stage.owned  # `put_whole`: this writer decides all of it, whatever stands there
     unseen = [
         path for path in moved(first.known, live, intents)
-        if place_of(path) not in owned and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
+        if not is_within(path, owned) and not all(map(stage.was_looked_at, _differing(path, first.known, live)))
     ]  # fmt: skip
-    writers = {path: last_writer(live, path) for path in unseen}
-    refused = [path for path, writer in writers.items() if not first.claimed(path) or writer in (None, first.manager)]
+    refused, repaired = repairs(first, live, unseen)
     if refused:
-        decision: Decision = conflicting(first, live, intents, refused)
-        assert decision.verdict is Verdict.CONFLICT
-        error = conflict(str(opened.target), decision.changes, landed=PERHAPS if opened.may_have_landed else NOTHING)
+        changes = conflicting(first, live, intents, refused).changes
+        error = conflict(str(opened.target), changes, landed=PERHAPS if opened.may_have_landed else NOTHING)
         error.add_note("The function ran again on the live object, and wrote this without looking at the status that it was given.")
         raise error
-    return tuple((render(path), writer or "") for path, writer in writers.items())
+    return repaired

@@ -3,7 +3,7 @@
     x-fiferail-base    the resourceVersion of the object that the caller passed
     x-fiferail-seen    the resourceVersions of own writes since then whose outcome the caller knows
     x-fiferail-reads   the paths that the caller looked at, as a JSON array
-    x-fiferail-decides `once`: nobody decides again when this write is refused, unless the caller does
+    x-fiferail-decides `once`: a refusal ends this call in an error; it has no function to run again
 """
 
 from __future__ import annotations
@@ -29,16 +29,20 @@ def said(base: int, seen: Iterable[int], reads: Iterable[Path], *, once: bool = 
     own = " ".join([str(version) for version in seen])
     if own:
         found["x-fiferail-seen"] = own
-    text = f"[{','.join([_text(path) for path in reads])}]"
-    if len(text) <= LONGEST:
-        found["x-fiferail-reads"] = text
+    found.update(looked_at(reads))
     if once:
         found["x-fiferail-decides"] = "once"
     return found
 
 
+def looked_at(reads: Iterable[Path]) -> dict[str, str]:
+    """The header of what was read; none where it would be too long."""
+    text = f"[{','.join([_text(path) for path in reads])}]"
+    return {"x-fiferail-reads": text} if len(text) <= LONGEST else {}
+
+
 @lru_cache(maxsize=4096)  # a reconcile reads the same few again and again
 def _text(path: Path) -> str:
-    import json
+    import json  # here, because importing it takes time; not msgspec, which leaves text beyond ASCII as it is: no header can carry that
 
     return json.dumps(render(path))

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from .reads import Look, meet, merged
+from ..objects.paths import meet
+from .reads import Look, merged
+from .said import looked_at
 from .stage import SHARED
 
 if TYPE_CHECKING:
@@ -51,6 +53,11 @@ class Scope:
     @shapes.setter
     def shapes(self, shapes: Shapes) -> None:
         self._stage.shapes = shapes
+
+    @property
+    def owned(self) -> set[Path]:
+        """As the stage's."""
+        return self._stage.owned
 
     @property
     def shifts(self) -> int:
@@ -116,11 +123,13 @@ def hit(staged: Staged, intents: Iterable[Intent], changed: Sequence[Path]) -> f
 
 
 def others(staged: Staged, plan: Plan, changed: Sequence[Path], calling: str = SHARED) -> tuple[Plan, frozenset[str]] | None:
-    """The plan without the scopes whose decisions no longer stand, and those; None where that concerns everybody, or the caller."""
+    """The plan without the scopes whose decisions no longer stand, and the names of these scopes; None where `calling` or what was staged
+    without a scope is among them."""
     out = hit(staged, plan.intents, changed) if staged.log.scopes or len(staged.reads) > 1 else frozenset((SHARED,))
     if not out or SHARED in out or calling in out:
         return None
     intents = [intent for intent in plan.intents if not of_intent(staged, intent) & out]
     reads = merged([reads for scope, reads in staged.reads.items() if scope not in out])
     ground = msgspec.structs.replace(plan.ground, reads=reads)
-    return msgspec.structs.replace(plan, intents=intents, ground=ground, staged=None, base=None), out
+    headers = {name: text for name, text in plan.headers.items() if name != "x-fiferail-reads"} | looked_at(reads)
+    return msgspec.structs.replace(plan, intents=intents, ground=ground, staged=None, base=None, headers=headers), out

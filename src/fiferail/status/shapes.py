@@ -54,6 +54,10 @@ class Shapes(msgspec.Struct, frozen=True):
         """Whether the list at the path is a set of scalars."""
         return place_of(path) in self.sets and isinstance(value, list) and all(isinstance(item, str) for item in value)
 
+    def is_one_value(self, path: Path) -> bool:
+        """Whether a list at the path is written as a whole, as far as is known: it has no keys and is no set."""
+        return self.names(path) is None and not self.is_set(path, [])
+
     def may_append(self, path: Path) -> bool:
         """Whether the server refuses a second entry with the same key, so that an append needs no test."""
         return self.enforced is not None and place_of(path) in self.enforced
@@ -141,6 +145,6 @@ def _lists_at(tree: Json, place: Place) -> Iterator[Json]:
         if type(tree) is list:
             yield tree
     elif type(tree) is dict:
-        members = tree.values() if place[0] == ANY else [tree[place[0]]] if place[0] in tree else []
-        for member in members:
+        named = [tree[place[0]]] if place[0] in tree else []
+        for member in tree.values() if place[0] == ANY else named:
             yield from _lists_at(member, place[1:])

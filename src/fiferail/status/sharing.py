@@ -4,7 +4,7 @@ keep coming), the others wait, and then go together.
 Ten threads that each write their own condition of an object would send ten patches, which the server applies one after the other,
 each of them again and again because another one came first. One patch carries them all. Nothing is given up for it: each flush is
 judged against the newest version on its own, only those that do not touch what another reads or writes go along, and when the
-common patch fails for any reason each goes on alone, as if it had just come.
+common patch is refused each goes on alone, as if it had just come. When the server cannot be reached, all of them end with that.
 
     lane      how many are writing this object, and the queue of the others
     ticket    a place in that queue; what is given to it in the end: the lead of all who wait, an outcome, or word to go alone
@@ -88,7 +88,7 @@ class Lane(msgspec.Struct):
     waiting: list[Ticket] = []
     crowd: float = 0.0
 
-    def room(self, at_once: int) -> int:
+    def limit(self, at_once: int) -> int:
         """How many may write. Two that meet at the server cost it a second round: while there are more than those two, one after the
         other is quicker, each for all who came meanwhile."""
         return at_once if self.crowd <= at_once else 1
@@ -108,7 +108,7 @@ class Lanes:
             lane = self._lanes.get(plan.target.uid)
             if lane is None:
                 lane = self._lanes[plan.target.uid] = Lane()
-            if lane.writing < lane.room(self._at_once):
+            if lane.writing < lane.limit(self._at_once):
                 lane.writing += 1
                 return None
             ticket = Ticket(plan)
@@ -120,7 +120,7 @@ class Lanes:
         with self._lock:
             lane = self._lanes[uid]
             lane.crowd = max(lane.writing + len(lane.waiting), lane.crowd - FORGETS)
-            if not lane.waiting or lane.writing > lane.room(self._at_once):
+            if not lane.waiting or lane.writing > lane.limit(self._at_once):
                 lane.writing -= 1
                 if not lane.writing:
                     del self._lanes[uid]
@@ -202,6 +202,8 @@ def _together(plan: Plan, others: list[Ticket], newest: Outcome | None) -> Conve
     try:
         outcome, body = yield from write(whole)
     except Unavailable as failure:
+        for part in parts:
+            part.may_have_landed |= whole.may_have_landed
         for ticket in aboard:
             ticket.give(Unavailable(str(failure)))
         raise

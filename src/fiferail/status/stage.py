@@ -8,6 +8,8 @@ proves it. Three trees, equal at first:
     base    what the staged tree grew from: the object, then the server's answer to the last flush
     tree    base with everything staged on it
 
+While a flush is on its way there is a fourth: `_from`, the tree that it took, which is what later staging is compared with.
+
 What is staged while a flush is on its way stays staged for the next one: `take` freezes, `stored` and `put_back` say how it ended.
 Threads and tasks may share a stage.
 """
@@ -21,12 +23,12 @@ import msgspec
 
 from ..errors import FiferailError
 from ..objects.conditions import settled
-from ..objects.paths import Key, Path, find, render
+from ..objects.paths import Key, Path, find, is_within, meet, render
 from ..objects.tree import ABSENT, Absent, Json, same
-from .flow import Known, current, moved
-from .intents import Condition, Drop, Intent, Put, Raise, applied, derive, drop, holds, is_number, put, put_below, says
+from .flow import Known, current
+from .intents import Condition, Drop, Intent, Put, Raise, applied, derive, drop, holds, is_number, placed, put, put_below, says
 from .lossy import regrown
-from .reads import Look, Reads, meet, merged, note
+from .reads import Look, Reads, merged, note
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
@@ -59,8 +61,8 @@ class Log:
         self.scopes: dict[Path, frozenset[str]] = {}
         #: Which scope looked at what which other scopes had staged.
         self.depends: dict[str, frozenset[str]] = {}
-        #: The own writes that the caller knew of when it first staged something.
-        self.known: Known | None = None
+        #: What the flows of control that staged something knew of own writes by then.
+        self.known: list[Known] = []
 
     def __bool__(self) -> bool:
         return bool(self.plain or self.raises or self.conditions or self.confirmed or self.said)
@@ -69,12 +71,14 @@ class Log:
         """Both, as if everything had been staged one after the other."""
         both = Log()
         both.own, both.plain = self.own | later.own, self.plain | later.plain
+        both.raises, both.conditions = dict(self.raises), dict(self.conditions)
         for path in later.plain:
-            self.overwritten(path)
-        both.raises, both.conditions = {**self.raises, **later.raises}, {**self.conditions, **later.conditions}
+            both.overwritten(path)
+        both.raises.update(later.raises)
+        both.conditions.update(later.conditions)
         both.confirmed, both.said = [*self.confirmed, *later.confirmed], [*self.said, *later.said]
         both.scopes, both.depends = _union(self.scopes, later.scopes), _union(self.depends, later.depends)
-        both.known = self.known if self.known is not None else later.known
+        both.known = [*self.known, *(one for one in later.known if not any(one is other for other in self.known))]
         return both
 
     def overwritten(self, path: Path) -> None:
@@ -96,7 +100,7 @@ class Staged(msgspec.Struct, frozen=True):
     tree: Json
     log: Log
     reads: dict[str, Reads]
-    #: Wanted beside what the tree shows: assigned, found there already, and contradicted by a newer version.
+    #: All that the tree wants of the base. What was assigned and found there already is in the log.
     intents: list[Intent]
 
 
@@ -104,25 +108,8 @@ class Stage:
     """One session. Paths are from the object's root."""
 
     __slots__ = (
-        "_base",
-        "_by_type",
-        "_ended",
-        "_from",
-        "_lock",
-        "_log",
-        "_may_write",
-        "_next",
-        "_order",
-        "_reads",
-        "_seen",
-        "_sent",
-        "generation",
-        "guards",
-        "now",
-        "shapes",
-        "shifted",
-        "shifts",
-        "tree",
+        "_base", "_by_type", "_ended", "_from", "_lock", "_log", "_may_write", "_next", "_order", "_reads", "_seen", "_sent",
+        "generation", "guards", "now", "owned", "shapes", "shifted", "shifts", "tree",
     )  # fmt: skip
 
     def __init__(
@@ -138,7 +125,7 @@ class Stage:
         self._base = self._seen = self._from = self.tree = base
         #: A flush on its way; what is staged meanwhile grows from the tree that it took.
         self._sent: Log | None = None
-        #: A flush that was stored: the paths it wrote, and its outcome, which nobody has needed yet.
+        #: A flush that was stored and that nobody has gone on from yet: the arguments of `stored`.
         self._next: tuple[list[Path], Outcome, Json | None] | None = None
         self.shapes = shapes
         self.now = now
@@ -152,6 +139,8 @@ class Stage:
         self._log = Log()
         #: Values that were looked at, and paths that were staged (True), one after the other.
         self._order: list[tuple[Path, bool]] = []
+        #: What was put as a whole, by who decides all of it.
+        self.owned: set[Path] = set()
         #: How often entries of lists have come, gone or changed places, and at which count those of a list last did.
         self.shifts = 0
         self.shifted: dict[Path, int] = {}
@@ -225,7 +214,7 @@ class Stage:
     def change(self, path: Path, edit: Callable[[Json], Json], scope: str = SHARED) -> None:
         """Stage what the function makes of a staged list, with nobody in between."""
         with self._lock:
-            self.put(path, edit(self.get(path)), scope)
+            self.put(path, edit(self.get(path, scope)), scope)
             self.shifts += 1
             self.shifted[path] = self.shifts
 
@@ -249,8 +238,7 @@ class Stage:
             if is_number(current) and current >= floor:
                 self._log.confirmed.append(Raise(path, floor))
                 return
-            plain = self._log.plain
-            if plain and any(path[:length] in plain for length in range(1, len(path) + 1)):
+            if is_within(path, self._log.plain):
                 self.put(path, floor, scope)  # this session decided already what stands there: that is raised, not what the server has
                 return
             self._log.raises[path] = floor
@@ -263,7 +251,8 @@ class Stage:
                 self._catch_up()
             before = self._condition(root, type_)
             already = before is not None and says(before, fields)
-            if already and not self._ended and self._may_write is None and not scope and self._log.known is not None:
+            known = self._log.known and self._log.known[-1] is current()
+            if already and known and not self._ended and self._may_write is None and not scope:
                 self._log.said.append((root, type_, fields, before["lastTransitionTime"]))
                 return  # the usual case: nothing to ask, nothing to make
             path = (*root, Key((("type", type_),)))
@@ -348,7 +337,7 @@ class Stage:
             (paths, outcome, asserted), self._next = self._next, None
             later, answer = self._intents(), outcome.shared
             for path in paths:
-                self._seen = moved(self._seen, path, find(answer if asserted is None else asserted, path))
+                self._seen = placed(self._seen, path, find(answer if asserted is None else asserted, path))
             self._base = self._from = answer
             self.tree = applied(later, answer) if later else answer
 
@@ -402,7 +391,7 @@ class Stage:
 
     def _touches(self, condition: Condition) -> bool:
         """Whether something was simply put or dropped at, above or below the entry of a condition."""
-        return any(path[: len(condition.path)] == condition.path[: len(path)] for path in self._log.plain)
+        return any(meet(path, condition.path) for path in self._log.plain)
 
     def _beside(self, conditions: list[Condition]) -> list[Put | Drop]:
         """What else was staged in the entries of these conditions, or removed with them: what the conditions do not say themselves."""
@@ -429,10 +418,10 @@ class Stage:
             self._log.depends[scope] = self._log.depends.get(scope, frozenset()) | looked_at
 
     def _is_own(self, path: Path) -> bool:
-        return _is_in(self._log.own, path) or (self._sent is not None and _is_in(self._sent.own, path))
+        return is_within(path, self._log.own) or (self._sent is not None and is_within(path, self._sent.own))
 
     def _owns(self, path: Path, value: Json) -> None:
-        """What a value replaces completely. Members of a map, and entries of a keyed list, are written one by one: what others have
+        """Record what a value replaces completely. Members of a map, and entries of a keyed list, are written one by one: what others have
         beside them stays, so it is not this session's own."""
         if type(value) is dict:
             for name, member in value.items():
@@ -441,22 +430,22 @@ class Stage:
             self._log.own.add(path)
 
     def _is_one_value(self, path: Path) -> bool:
-        shapes = self.shapes
-        return shapes.enforced is not None and shapes.names(path) is None and not shapes.is_set(path, [])
+        """Whether the schema was read and says so: until then any list may be keyed."""
+        return self.shapes.enforced is not None and self.shapes.is_one_value(path)
 
     def _learn(self, path: Path, look: Look) -> None:
         """The caller looks at what the server answered: that is what it knows from now on, but for what it has staged over."""
         value = find(self._base, path)
         if look is Look.VALUE:
-            before, self._seen = self._seen, moved(self._seen, path, value)
+            before, self._seen = self._seen, placed(self._seen, path, value)
             for hidden in derive(self._base, self.tree, self.shapes, self._log.raises) if self.tree is not self._base else ():
                 if hidden.path[: len(path)] == path:
-                    self._seen = moved(self._seen, hidden.path, find(before, hidden.path))
+                    self._seen = placed(self._seen, hidden.path, find(before, hidden.path))
         elif type(find(self._seen, path)) is not type(value):
-            self._seen = moved(self._seen, path, {} if isinstance(value, dict) else [])
+            self._seen = placed(self._seen, path, {} if isinstance(value, dict) else [])
 
     def _about_to_write(self, path: Path, scope: str) -> None:
-        """Ask whether that is allowed."""
+        """Refuse what may not be staged; note which scope stages it, and on which own writes the caller stands."""
         self._catch_up()
         if self._ended:
             raise FiferailError(f"{render(path)} is staged after its session has ended, so nobody would write it: open another session")
@@ -464,13 +453,10 @@ class Stage:
             self._may_write(path)
         if scope:
             self._log.scopes[path] = self._log.scopes.get(path, frozenset()) | {scope}
-        if self._log.known is None:
-            self._log.known = current()
+        known = current()
+        if not self._log.known or all(known is not other for other in self._log.known):
+            self._log.known.append(known)
         self._order.append((path, True))
-
-
-def _is_in(own: set[Path], path: Path) -> bool:
-    return bool(own) and any(path[:length] in own for length in range(1, len(path) + 1))
 
 
 def contradicted(staged: Staged, newest: Json) -> list[Intent]:
@@ -482,7 +468,7 @@ def contradicted(staged: Staged, newest: Json) -> list[Intent]:
     roots = {root: find(newest, root) for root, _, _, _ in log.said}
     for root, entries in roots.items():
         if entries == find(staged.tree, root):
-            continue  # the usual case, told at once: the server has exactly what was staged
+            continue  # the usual case, recognised at once: the server has exactly what was staged
         by_type = {entry["type"]: entry for entry in entries if "type" in entry} if isinstance(entries, list) else {}
         for at, type_, fields, since in log.said:
             if at == root and (type_ not in by_type or not says(by_type[type_], fields)):

@@ -7,7 +7,7 @@ at. The others are here for those who need them; docs/strategies says what each 
 from __future__ import annotations
 
 from enum import Enum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -33,6 +33,13 @@ class Strategy(Enum):
     LOCKED = "locked"
     MERGE = "merge"
     APPLY = "apply"
+
+
+def checked(strategy: Any) -> Strategy:
+    """Refuse what is no strategy: a text would otherwise be taken for an unlocked patch."""
+    if not isinstance(strategy, Strategy):
+        raise TypeError(f"expected strategy to be fiferail.COMPARE, LOCKED, MERGE or APPLY, got {strategy!r}")
+    return strategy
 
 
 COMPARE, LOCKED, MERGE, APPLY = Strategy.COMPARE, Strategy.LOCKED, Strategy.MERGE, Strategy.APPLY
@@ -98,7 +105,7 @@ def merge(snapshot: Json, intents: Sequence[Intent], root: str, *, locked: bool)
     return Body(gojson.encode(patch), MERGE_PATCH, snapshot, target)
 
 
-def apply(snapshot: Json, intents: Sequence[Intent], manager: str, shapes: Shapes) -> Body | None:
+def apply(snapshot: Json, intents: Sequence[Intent], manager: str) -> Body | None:
     """Server-side apply of all that this manager owns already, with the changes; what is left out would be removed."""
     target = applied(intents, snapshot)
     if target is snapshot:

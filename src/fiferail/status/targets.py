@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import FiferailError
+from ..segments import segment
 from ..wire import Request
 
 if TYPE_CHECKING:
@@ -77,8 +78,10 @@ def target_of(obj: Json) -> Target:
     uid: Json = metadata.get("uid")
     if not (api_version and kind and name and uid) or not (type(api_version) is type(kind) is type(name) is type(uid) is str):
         _refuse_nameless({"apiVersion": api_version, "kind": kind, "metadata.name": name, "metadata.uid": uid})
-    group = api_version.rpartition("/")[0]
-    return Target(api_version, kind, metadata.get("namespace") or "", name, uid, group, f"{kind}.{group}" if group else kind)
+    group, namespace = api_version.rpartition("/")[0], metadata.get("namespace") or ""
+    segment(name, "metadata.name")
+    segment(namespace, "metadata.namespace")
+    return Target(api_version, kind, namespace, name, uid, group, f"{kind}.{group}" if group else kind)
 
 
 def _refuse_nameless(identity: dict[str, Json]) -> None:

@@ -1,8 +1,8 @@
 """The status as the caller edits it: mappings and sequences that record what was read and stage what was written.
 
 A value is read when the caller could have decided on it: scalars when fetched, containers when iterated, counted, compared, copied
-or turned into plain data. Fetching a map or a list reads that it is there. A list is read, and written, as a whole; entries of keyed
-lists are reached by key (`entry`, `conditions`). `repr` and `peek` never count.
+or turned into plain data. Fetching a map or a list reads that it is there, and its truth that it is not empty. A list is read, and
+written, as a whole; entries of keyed lists are reached by key (`entry`, `conditions`). `repr` and `peek` never count.
 
     MapView, ListView         a map and a list that can be edited
     SeenMap, SeenList, SeenObject    the same, read-only: `status.object`, what `build` gets, the status in `ctx.object`
@@ -23,7 +23,7 @@ from ..objects.tree import ABSENT, Json, same, thaw
 from .reads import Look
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable
 
     from . import models
     from .scopes import Scope
@@ -160,7 +160,7 @@ class MapView(_View, MutableMapping[str, Any]):
 
 
 class ListView(_View, MutableSequence[Any]):
-    """One list of the tree. Its length, its order and its entries are one decision, so any look reads all of it."""
+    """One list of the tree. Its length, its order and its entries are one decision: looking at any of them reads all of it."""
 
     __slots__ = ()
 
@@ -261,8 +261,7 @@ class ListView(_View, MutableSequence[Any]):
 
     def _read_where_one_value(self) -> None:
         """A longer list is made of the one that is there: it is looked at, unless its entries are written one by one."""
-        shapes = self._stage.shapes
-        if shapes.names(self._path) is None and not shapes.is_set(self._path, []):
+        if self._stage.shapes.is_one_value(self._path):
             self._read()
 
     def _edit(self, edit: Callable[[list[Any]], object]) -> None:
@@ -418,6 +417,7 @@ class Status(MapView):
         """Put it there as one value, a keyed list too: for the owner of all of it. An entry that somebody else has put into it goes."""
         path = (*self._path, *parse_path(place))
         self._stage.shapes = self._stage.shapes.whole(path)
+        self._stage.owned.add(path)
         self._stage.put(path, plain(value, path))
 
     def raise_to(self, path: str, floor: int) -> None:
@@ -521,8 +521,3 @@ def _text(value: str, at: Path) -> str:
     except UnicodeEncodeError:
         raise ValueError(f"expected text, got half a surrogate pair at {render(at)}: JSON cannot carry it") from None
     return value
-
-
-def guard_paths(texts: Iterable[str] | Sequence[str]) -> tuple[Path, ...]:
-    """The paths of `guard=[...]`."""
-    return tuple(parse_path(text) for text in texts)

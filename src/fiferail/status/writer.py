@@ -10,19 +10,21 @@ from __future__ import annotations
 
 import time
 from _thread import allocate_lock, get_ident
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import Mapping
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import FiferailError
 from ..objects.paths import Value
 from .core import Core, Open, Settings
 from .effects import run, run_async
-from .strategies import COMPARE, MERGE, Strategy
+from .patience import Budget
+from .strategies import COMPARE, MERGE, Strategy, checked
 from .view import MapView, Status
 
 if TYPE_CHECKING:
     import asyncio
-    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
     from types import TracebackType
 
     from ..wire import AsyncTransport, Transport
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from .effects import Conversation
     from .hooks import Hook
     from .outcome import Made, Outcome
-    from .patience import Budget
     from .scopes import Scope
     from .targets import Resource
 
@@ -64,10 +65,8 @@ def _settings(
     field_manager: str, strategy: Strategy, keys: Mapping[str, Sequence[str]] | None, budget: Budget | None, timeout: float | None,
     now: Callable[[], str] | None, chance: Callable[[], float] | None, seconds: Callable[[], float] | None,
 ) -> Settings:  # fmt: skip
-    from .patience import Budget
-
     return Settings(
-        field_manager=field_manager, strategy=strategy, keys={place: tuple(names) for place, names in (keys or {}).items()},
+        field_manager=field_manager, strategy=checked(strategy), keys={place: tuple(names) for place, names in (keys or {}).items()},
         budget=budget or Budget(), timeout=timeout, now=now or _utc_now, chance=chance or _chance,
         seconds=seconds or time.monotonic,
     )  # fmt: skip
@@ -92,13 +91,17 @@ class _Writer:
         seconds: Callable[[], float] | None = None,
         resources: dict[str, dict[str, Resource]] | None = None,
     ) -> None:
+        if claims is not None and not isinstance(claims, Mapping):
+            raise TypeError(f'expected claims as {{"Gadget.example.io": ["phase"]}}, got {type(claims).__name__}')
         settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
         self._core = Core(settings, claims, registry, hooks, resources)
 
     def _open(self, obj: Any, guard: Sequence[str] = (), *, once: bool = False, strategy: Strategy | None = None) -> Open:
-        if guard and (strategy or self._core.settings.strategy) is MERGE:
+        if guard and checked(strategy or self._core.settings.strategy) is MERGE:
             raise ValueError("expected no guard= with MERGE, which tests nothing: use COMPARE or LOCKED")
         tree, lossy = self._plain(obj)
+        if strategy is not None:
+            checked(strategy)
         opened = self._core.open(tree, guard, lossy)
         opened.once = once
         return opened
@@ -185,8 +188,7 @@ class Session:
         self._strategy = strategy
         self._on_error = _checked(on_error)
         self._failed: Exception | None = None
-        self._flushing = allocate_lock()
-        self._holder = 0
+        self._turn = _Turn()
         self.outcome: Outcome | None = None
 
     def __enter__(self) -> SessionStatus:
@@ -209,11 +211,15 @@ class Session:
 
     def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
-        with self._one_at_a_time():
-            return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+        with self._turn:
+            try:
+                return self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+            except FiferailError as failure:
+                self._failed = failure
+                raise
 
     def _write(self) -> Outcome:
-        with self._one_at_a_time():
+        with self._turn:
             try:
                 self.outcome = self._writer._run(self._writer._core.flush(self.opened, self._strategy))
             except Exception as failure:
@@ -222,17 +228,25 @@ class Session:
                 raise
         return self.outcome
 
-    @contextmanager
-    def _one_at_a_time(self) -> Iterator[None]:
-        """Threads that share the session flush one after the other; `build` must not, because it runs inside of that."""
+
+class _Turn:
+    """Threads that share a session flush one after the other; `build` must not, because it runs inside of that."""
+
+    __slots__ = ("_holder", "_lock")
+
+    def __init__(self) -> None:
+        self._lock = allocate_lock()
+        self._holder = 0
+
+    def __enter__(self) -> None:
         if self._holder == get_ident():
             raise FiferailError(INSIDE)
-        with self._flushing:
-            self._holder = get_ident()
-            try:
-                yield
-            finally:
-                self._holder = 0
+        self._lock.acquire()
+        self._holder = get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._holder = 0
+        self._lock.release()
 
 
 class AsyncStatusWriter(_Writer):
@@ -352,7 +366,12 @@ class AsyncSession:
     async def create_once(self, slot: str, build: Callable[[Any], Any], fence: str | None, token: str, scope: str = "") -> Made:
         """Fill the slot, and write what is staged with it."""
         async with self._one_at_a_time():
-            return await self._writer._run(self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope))
+            try:
+                conversation = self._writer._core.create_once(self.opened, slot, build, fence, token, self._strategy, scope)
+                return await self._writer._run(conversation)
+            except FiferailError as failure:
+                self._failed = failure
+                raise
 
     async def _write(self) -> Outcome:
         async with self._one_at_a_time():

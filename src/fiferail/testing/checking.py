@@ -169,9 +169,10 @@ def _body(call: Call) -> tuple[str, Any]:
 
 
 def _yaml(body: bytes) -> Any:
-    import yaml
+    from fiferail.apiserver import goyaml
+    from fiferail.errors import Unsupported
 
     try:
-        return yaml.safe_load(body)
-    except yaml.YAMLError:
+        return goyaml.read(body).tree
+    except (goyaml.YamlError, Unsupported):
         return None

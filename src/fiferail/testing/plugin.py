@@ -13,7 +13,7 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from fiferail.testing.server import ApiServer
+    from fiferail.testing.server import ApiServer, Backend
 
 #: The server of a test, and whether the body of the test passed.
 _SERVER: pytest.StashKey[ApiServer] = pytest.StashKey()
@@ -63,12 +63,8 @@ def apiserver(request: pytest.FixtureRequest) -> Iterator[ApiServer]:
     yield from started(request, request.config.getoption("--fiferail-server"))
 
 
-def started(request: pytest.FixtureRequest, server: str) -> Iterator[ApiServer]:
-    """The body of the fixture `apiserver`, on the embedded or the real server: for a fixture that runs tests on both.
-
-    A fault that never struck fails a test that passed otherwise. pytest shows the message without a traceback.
-    """
-    from fiferail.testing.server import ApiServer, Backend, EmbeddedBackend
+def _made(request: pytest.FixtureRequest, server: str) -> tuple[ApiServer, Backend]:
+    from fiferail.testing.server import ApiServer, EmbeddedBackend
 
     backend: Backend
     if server == "real":
@@ -77,7 +73,20 @@ def started(request: pytest.FixtureRequest, server: str) -> Iterator[ApiServer]:
         backend = RealBackend(request.getfixturevalue("_fiferail_real_world"), request.getfixturevalue("tmp_path"))
     else:
         backend = EmbeddedBackend()
-    api = ApiServer(backend)
+    return ApiServer(backend), backend
+
+
+def started(request: pytest.FixtureRequest, server: str) -> Iterator[ApiServer]:
+    """The body of the fixture `apiserver`, on the embedded or the real server: for a fixture that runs tests on both.
+
+    A fault that never struck fails a test that passed otherwise. pytest shows the message without a traceback.
+    """
+    try:
+        api, backend = _made(request, server)
+    except ModuleNotFoundError as missing:
+        from fiferail.errors import missing_extra
+
+        pytest.fail("the fixture `apiserver` " + missing_extra("testing", missing.name), pytrace=False)
     request.node.stash[_SERVER] = api
     try:
         yield api

@@ -219,16 +219,17 @@ class ApiServer:
 
         A loss is certain (no other explanation is possible) or inferred (old values were sent, and the request shows that they were
         copied): both fail. Where old values were sent that may be meant, the loss is only possible: it is printed, and fails with
-        `possible="fail"`. Ask when the writers are at rest: a refused write that is still to be sent again counts as given up.
+        `possible="fail"`. Fights, hot loops and waste are printed. Ask when the writers are at rest: a refused write that is still to be
+        sent again counts as given up.
         """
         if possible not in ("print", "fail"):
             raise ValueError(f'possible must be "print" or "fail", got {possible!r}')
         found = self._backend.findings()
         doubts = [explain(finding) for finding in found if finding.is_possible]
         lost = [explain(finding) for finding in found if finding.is_loss] + (doubts if possible == "fail" else [])
-        if possible == "print":
-            for text in doubts:
-                print(text)
+        others = [explain(finding) for finding in found if not finding.is_loss and not finding.is_possible]
+        for text in [*others, *(doubts if possible == "print" else [])]:
+            print(text)
         if lost:
             raise AssertionError("\n".join([f"{len(lost)} update{'s' if len(lost) > 1 else ''} lost", *lost]))
 

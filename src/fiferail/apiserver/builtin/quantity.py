@@ -9,6 +9,9 @@ from __future__ import annotations
 from fractions import Fraction
 from functools import lru_cache
 
+from ...errors import Unsupported
+from ...objects import strconv
+
 _FORMAT_WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
 _NUMERIC = "unable to parse numeric part of quantity"
 _SUFFIX = "unable to parse quantity's suffix"
@@ -18,6 +21,8 @@ _DECIMAL_BY_EXPONENT = {exponent: suffix for suffix, exponent in _DECIMAL.items(
 _BINARY_BY_EXPONENT = {0: "", **{exponent: suffix for suffix, exponent in _BINARY.items()}}
 _DIGITS = frozenset("0123456789")
 _LARGEST = 2**63 - 1
+#: The real server takes a minute for an exponent of ten digits.
+_MOST_DIGITS = 1000
 
 
 class QuantityError(ValueError):
@@ -49,6 +54,8 @@ def parse(text: str) -> Quantity:
     negative, whole, fraction, suffix = _split(text)
     base, exponent, style = _interpret(suffix)
     digits = whole + fraction
+    if len(digits) > _MOST_DIGITS or abs(exponent) > _MOST_DIGITS:
+        raise Unsupported(f"quantities of more than {_MOST_DIGITS} digits", "the real server reads them, and hangs on some")
     value = Fraction(int(digits or "0"), 10 ** len(fraction)) * (Fraction(base) ** exponent)
     if _kept_as_written(digits, whole, fraction, base, exponent):
         return Quantity(-value if negative else value, style, text)
@@ -121,7 +128,7 @@ def _interpret(suffix: str) -> tuple[int, int, str]:
         return 2, _BINARY[suffix], "binary"
     if len(suffix) > 1 and suffix[0] in "eE":
         try:
-            return 10, int(suffix[1:]), "exponent"
+            return 10, strconv.parse_int(suffix[1:]), "exponent"
         except ValueError:
             raise QuantityError(_SUFFIX) from None
     raise QuantityError(_SUFFIX)

@@ -13,7 +13,7 @@ from ..kinds import Rules, Version
 from . import admission, allocation, conversions, converter, defaults, gotypes, selectable, strategies, validation, warned
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ...objects.fielderrors import FieldError
 
@@ -87,7 +87,7 @@ class BuiltinRules(Rules):
         known = self._known(old)
         return defaults.apply(gotypes.decode(obj, self.type, stored=True, known=known)[0], self.type, known)
 
-    def validate_create(self, obj: Json) -> list[FieldError]:
+    def validate_create(self, obj: Json, beside: Sequence[FieldError] = ()) -> list[FieldError]:
         """What is wrong with a new object."""
         check = validation.table()[0].get((self.group, self.kind))
         found = check(obj) if check else []

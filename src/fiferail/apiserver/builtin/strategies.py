@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
+from ...objects import strconv
 from ...objects.tree import Json, same
 from . import admission, quantity
 from .defaults import filled
@@ -212,7 +213,10 @@ def _template_generation(obj: Json, number: int) -> Json:
 
 def _read_template_generation(obj: Json) -> int:
     text = (obj["metadata"].get("annotations") or {}).get(_TEMPLATE_GENERATION, "0")
-    return int(text) if text.lstrip("-").isdigit() else 0
+    try:
+        return strconv.parse_int(text)
+    except ValueError:
+        return 0
 
 
 def _create_daemon_set(daemons: Json) -> Json:

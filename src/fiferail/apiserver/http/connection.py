@@ -2,7 +2,8 @@
 
 The parser is httptools', the protocol asyncio's, and between them there is nothing: a request is answered inside the callback
 that completes it. A watch, a request that a test holds, or an answer that a fault delays makes the connection busy; requests that
-were pipelined behind it wait, and reading pauses meanwhile. Whatever is not HTTP is refused in Go's words, and the connection is closed.
+were pipelined behind it wait, and reading pauses meanwhile. The same goes for a client that does not read its answers. Whatever is not
+HTTP is refused in Go's words, and the connection is closed.
 """
 
 from __future__ import annotations
@@ -11,12 +12,13 @@ import asyncio
 import re
 from collections import deque
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import httptools
 
 from ...wire import Answer, Request
-from .messages import LAST_CHUNK, BadTarget, chunk, plain, rendered, split_target, stream_head, wants_indent
+from .feed import Feed
+from .messages import BadTarget, is_host, plain, rendered, request_head, split_target, stream_head, wants_indent
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,6 +28,10 @@ BODY_LIMIT = 3 * 1024 * 1024
 HEAD_LIMIT = 1024 * 1024 + 4096
 #: What is read and thrown away of a body that is too large, so that its sender gets to read the refusal.
 DRAIN_LIMIT = 64 * 1024 * 1024
+
+#: How much is read at a time, and how many requests are answered in one turn: other connections are served in between.
+READ_SIZE = 64 * 1024
+TURN = 16
 
 _UNUSUAL_METHOD = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ")
 _BODILESS = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "CONNECT"})
@@ -40,8 +46,8 @@ class Lines(Protocol):
     #: Seconds between two bookmarks; None: none are sent by the clock.
     bookmark_every: float | None
 
-    def take(self) -> list[bytes]:
-        """The events that are ready, each a line with its end."""
+    def take(self, portion: int) -> list[bytes]:
+        """The next events that are ready, each a line with its end; about `portion` bytes of them, and at least one."""
         ...
 
     def bookmark(self) -> None:
@@ -90,6 +96,10 @@ class Application(Protocol):
 
     def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | Parked | None: ...
 
+    def shared(self, answer: Answer, request: Request) -> Answer:
+        """The answer with what lets a web page of an allowed origin read it."""
+        ...
+
     def audit_id(self) -> str: ...
 
     def crashed(self, error: BaseException) -> None: ...
@@ -101,22 +111,33 @@ class Connection(asyncio.Protocol):
     def __init__(self, application: Application, loop: asyncio.AbstractEventLoop) -> None:
         self._application = application
         self._loop = loop
-        self._parser = httptools.HttpRequestParser(self)
+        self._parser: Any = httptools.HttpRequestParser(self)
         self._transport: asyncio.Transport = None  # type: ignore[assignment]
         self._waiting: deque[tuple[Request, bool, bool]] = deque()
-        self._watch: _Watch | None = None
+        self._watch: Feed | None = None
         self._parked: Parked | None = None
         self._busy = False
+        #: The turn in which waiting requests are served next, and how many may still be answered in this one.
+        self._turn: asyncio.Handle | None = None
+        self._left = TURN
+        #: What the last request, which cannot be read, is answered with.
+        self._refusal = b""
+        #: Whether the client is behind with reading its answers.
+        self._stalled = False
         self._closing = False
         self._head_bytes = 0
         self._in_head = True
         self._method_override = ""
         self._completed = 0
+        #: Since when a head is being read; None: it is complete, or none has begun.
+        self._head_since: float | None = loop.time()
+        self._body_follows = False
         self._reset()
 
     def _reset(self) -> None:
         self._target = b""
         self._headers: dict[str, str] = {}
+        self._hosts = 1
         self._body: list[bytes] = []
         self._body_bytes = 0
 
@@ -124,6 +145,8 @@ class Connection(asyncio.Protocol):
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = transport  # type: ignore[assignment]
+        if hasattr(transport, "max_size"):
+            transport.max_size = READ_SIZE
         self._application.connections.add(self)
 
     def connection_lost(self, exc: Exception | None) -> None:
@@ -134,33 +157,49 @@ class Connection(asyncio.Protocol):
         if self._parked is not None:
             self._parked.abandon()
         self._waiting.clear()
+        # The parser, the watch and this object refer to each other, and asyncio's transport to itself. `fiferail serve` does not look
+        # for such cycles while it is busy.
+        self._parser = self._watch = None
+        vars(self._transport).pop("_read_ready_cb", None)
+        self._reset()
 
     def pause_writing(self) -> None:
+        self._stalled = True
         if self._watch is not None:
             self._watch.paused = True
+        else:
+            self._transport.pause_reading()
 
     def resume_writing(self) -> None:
+        self._stalled = False
         if self._watch is not None:
             self._watch.paused = False
             self._watch.flush()
+        self._next()
 
     def data_received(self, data: bytes) -> None:
-        while data and not self._closing:
-            if self._in_head:
-                self._head_bytes += len(data)
-                if self._head_bytes > HEAD_LIMIT and self._head_only(data):
-                    self._refuse(431)
-                    return
+        self._left = TURN
+        while data and not self._closing and not self._refusal:
+            # Counted from the last byte of a body: before one this is the head, after one the trailer.
+            self._head_bytes += len(data)
+            if self._head_bytes > HEAD_LIMIT and self._head_only(data):
+                self._refuse(431)
+                return
             data = self._parsed(data)
+
+    def expire(self, earliest: float) -> None:
+        """Ends the connection if the head that is being read began before this time, as the real server does: without a word."""
+        reading = not self._busy and not self._stalled and not self._waiting
+        if reading and self._head_since is not None and self._head_since < earliest:
+            self.cut()
 
     def _parsed(self, data: bytes) -> bytes:
         """Feeds the parser; gives back what a new one has to be fed."""
         completed = self._completed
         try:
             self._parser.feed_data(data)
-        except httptools.HttpParserUpgrade as upgrade:  # nothing here upgrades: the request was answered as any other
-            self._parser = httptools.HttpRequestParser(self)
-            return data[upgrade.args[0] :] if upgrade.args else b""
+        except httptools.HttpParserUpgrade as upgrade:  # nothing here upgrades: the request is answered as any other
+            return self._not_upgraded(data[upgrade.args[0] :] if upgrade.args else b"")
         except httptools.HttpParserInvalidMethodError:
             # Only at the start of what was read is it known where the method stands, and that nothing before it was answered.
             if completed == self._completed:
@@ -172,6 +211,17 @@ class Connection(asyncio.Protocol):
         except httptools.HttpParserError as error:
             self._unreadable(str(error))
         return b""
+
+    def _not_upgraded(self, rest: bytes) -> bytes:
+        """What a new parser is fed after a request to upgrade: its body, if it has one, belongs to it and is no request."""
+        if not self._body_follows:
+            self._parser = httptools.HttpRequestParser(self)
+            return rest
+        self._body_follows = False
+        head = request_head(self._parser.get_method(), self._target, self._parser.get_http_version(), self._headers)
+        self._parser = httptools.HttpRequestParser(self)
+        self._parsed(head)
+        return rest
 
     def _head_only(self, data: bytes) -> bool:
         """Whether these bytes are still head: a large body may come in the same read as the end of a small head."""
@@ -185,20 +235,29 @@ class Connection(asyncio.Protocol):
     def on_message_begin(self) -> None:
         self._reset()
         self._in_head = True
+        self._head_since = self._loop.time()
 
     def on_url(self, url: bytes) -> None:
         self._target += url
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        self._headers.setdefault(name.decode("latin-1").lower(), value.decode("latin-1"))
+        if self._in_head:  # else a trailer, which is read and ignored: it comes after everything that it might change
+            known, value_text = name.decode("latin-1").lower(), value.decode("latin-1")
+            if self._headers.setdefault(known, value_text) is not value_text and known == "host":
+                self._hosts += 1
 
     def on_headers_complete(self) -> None:
         self._in_head = False
         self._head_bytes = 0
+        self._head_since = None
+        self._body_follows = bool(self._parser.should_upgrade()) and _has_body(self._headers) and self._parser.get_method() != b"CONNECT"
+        if self._body_follows:
+            return
         if self._headers.get("expect", "").lower() == "100-continue" and not self._busy and not self._closing:
             self._transport.write(b"HTTP/1.1 100 Continue\r\n\r\n")
 
     def on_body(self, body: bytes) -> None:
+        self._head_bytes = 0
         self._body_bytes += len(body)
         if self._body_bytes <= BODY_LIMIT:
             self._body.append(body)
@@ -207,15 +266,21 @@ class Connection(asyncio.Protocol):
 
     def on_message_complete(self) -> None:
         self._in_head = True
-        self._completed += 1
-        if self._closing:
+        if self._closing or self._refusal or self._body_follows:
             return
+        self._completed += 1
         version = self._parser.get_http_version()
         if version not in ("1.1", "1.0"):
             self._refuse(505, "unsupported protocol version")
             return
         if version == "1.1" and "host" not in self._headers:
             self._refuse(400, "missing required Host header")
+            return
+        if self._hosts > 1:
+            self._refuse(400)
+            return
+        if not is_host(self._headers.get("host", "")):
+            self._refuse(400, "malformed Host header")
             return
         try:
             path, query = split_target(self._target)
@@ -234,21 +299,31 @@ class Connection(asyncio.Protocol):
             headers=self._headers,
         )
         keep_alive = bool(self._parser.should_keep_alive()) and method != "CONNECT"
-        if self._busy:
+        if self._busy or self._stalled or self._waiting or not self._left:
             self._waiting.append((request, keep_alive, oversized))
             self._transport.pause_reading()
+            self._take_turn()
         else:
+            self._left -= 1
             self._serve(request, keep_alive, oversized)
 
     # refusals before any handler
 
     def _refuse(self, status: int, note: str = "", text: str = "") -> None:
+        refusal = plain(status, text, note)
+        if self._busy or self._waiting:
+            self._refusal = refusal  # after the answers to the requests before it
+            self._transport.pause_reading()
+        else:
+            self._close_with(refusal)
+
+    def _close_with(self, refusal: bytes) -> None:
         self._closing = True
-        self._transport.write(plain(status, text, note))
+        self._transport.write(refusal)
         self._transport.close()
 
     def _unreadable(self, error: str) -> None:
-        if self._closing:
+        if self._closing or self._refusal:
             return
         if "version" in error.lower():
             self._refuse(505, "unsupported protocol version")
@@ -313,8 +388,10 @@ class Connection(asyncio.Protocol):
         else:
             self._busy = True
             chunked = self._parser.get_http_version() != "1.0"
-            self._transport.write(stream_head(reply.head, audit_id=self._application.audit_id(), chunked=chunked))
-            self._watch = _Watch(reply, self._transport, self._loop, chunked, lambda: self._watched(keep_alive and chunked))
+            head = self._application.shared(reply.head, request) if "origin" in request.headers else reply.head
+            self._transport.write(stream_head(head, audit_id=self._application.audit_id(), chunked=chunked))
+            self._watch = Feed(reply, self._transport, self._loop, chunked, lambda: self._watched(keep_alive and chunked))
+            self._watch.paused = self._stalled
             self._watch.start()
 
     def _send_late(self, reply: Answer | Lines | None, request: Request, keep_alive: bool) -> None:
@@ -324,6 +401,8 @@ class Connection(asyncio.Protocol):
 
     def _write(self, answer: Answer, request: Request, keep_alive: bool) -> None:
         headers = request.headers
+        if "origin" in headers:
+            answer = self._application.shared(answer, request)
         self._transport.write(
             rendered(
                 answer,
@@ -349,11 +428,28 @@ class Connection(asyncio.Protocol):
             self._transport.close()
 
     def _next(self) -> None:
-        """Serves what was pipelined behind a busy answer."""
-        while self._waiting and not self._busy and not self._closing:
+        """Serves what was pipelined: some of it, and the rest after whatever else waits for the loop."""
+        if self._turn is not None:
+            self._turn.cancel()
+            self._turn = None
+        for _ in range(TURN):
+            if not self._waiting or self._busy or self._stalled or self._closing:
+                break
             self._serve(*self._waiting.popleft())
-        if not self._waiting and not self._closing:
+        if self._closing:
+            return
+        if self._waiting:
+            self._take_turn()
+        elif self._refusal and not self._busy:
+            self._close_with(self._refusal)
+        elif not self._stalled:
+            if self._head_since is not None:
+                self._head_since = self._loop.time()  # the rest of a head could not come while nothing was read
             self._transport.resume_reading()
+
+    def _take_turn(self) -> None:
+        if self._turn is None and not self._busy and not self._stalled:
+            self._turn = self._loop.call_soon(self._next)
 
     def cut(self) -> None:
         """Ends the connection at once: the server stops, or a fault wants it so."""
@@ -363,68 +459,5 @@ class Connection(asyncio.Protocol):
         self._transport.abort()
 
 
-class _Watch:
-    """Carries the events of one watch to its socket, a chunk per event, for as long as both last."""
-
-    def __init__(
-        self, lines: Lines, transport: asyncio.Transport, loop: asyncio.AbstractEventLoop, chunked: bool, done: Callable[[], None]
-    ) -> None:
-        self._lines, self._transport, self._loop, self._chunked, self._done = lines, transport, loop, chunked, done
-        self._timers: list[asyncio.TimerHandle] = []
-        self._scheduled = False
-        self._stopped = False
-        self.paused = False
-
-    def start(self) -> None:
-        """Sends what is there and waits for more."""
-        if self._lines.lifetime is not None:
-            self._timers.append(self._loop.call_later(self._lines.lifetime, self._expire))
-        if self._lines.bookmark_every is not None:
-            self._timers.append(self._loop.call_later(self._lines.bookmark_every, self._bookmark))
-        self._lines.listen(self._wake)
-        self.flush()
-
-    def _wake(self) -> None:
-        if not self._scheduled and not self._stopped:
-            self._scheduled = True
-            # The loop may be closed by now if the commit came from another thread while the server was stopping.
-            try:
-                self._loop.call_soon_threadsafe(self.flush)
-            except RuntimeError:
-                self._stopped = True
-
-    def flush(self) -> None:
-        """Writes what is ready."""
-        self._scheduled = False
-        if self._stopped or self.paused:
-            return
-        lines = self._lines.take()
-        if lines:
-            self._transport.write(b"".join(map(chunk, lines)) if self._chunked else b"".join(lines))
-        if self._lines.ended and not self.paused:
-            self._finish()
-
-    def _bookmark(self) -> None:
-        self._lines.bookmark()
-        self.flush()
-        if not self._stopped and self._lines.bookmark_every is not None:
-            self._timers.append(self._loop.call_later(self._lines.bookmark_every, self._bookmark))
-
-    def _expire(self) -> None:
-        self.flush()
-        if not self._stopped:
-            self._finish()
-
-    def _finish(self) -> None:
-        self.stop()
-        if self._chunked:
-            self._transport.write(LAST_CHUNK)
-        self._done()
-
-    def stop(self) -> None:
-        """Lets go of the machine and of all timers."""
-        if not self._stopped:
-            self._stopped = True
-            for timer in self._timers:
-                timer.cancel()
-            self._lines.close()
+def _has_body(headers: dict[str, str]) -> bool:
+    return "transfer-encoding" in headers or headers.get("content-length", "0") != "0"

@@ -25,6 +25,9 @@ GZIP_FROM = 128 * 1024
 _LINES = {status.value: f"HTTP/1.1 {status.value} {status.phrase}\r\n".encode() for status in HTTPStatus}
 _LINES[413] = b"HTTP/1.1 413 Request Entity Too Large\r\n"
 _LINES[422] = b"HTTP/1.1 422 Unprocessable Entity\r\n"
+#: Of a query with more pairs than this the real server (Go's net/url) sees none.
+QUERY_LIMIT = 10_000
+_HOST = re.compile(r"[0-9A-Za-z!$%&'()*+,\-.:;=\[\]_~]*")
 _BAD_ESCAPE = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CONTROL = re.compile(rb"[\x00-\x20\x7f]")
 _HUMANS = ("curl/", "Wget/", "Mozilla/")
@@ -32,6 +35,11 @@ _HUMANS = ("curl/", "Wget/", "Mozilla/")
 
 class BadTarget(ValueError):
     """The request target is not a URL."""
+
+
+def is_host(text: str) -> bool:
+    """Whether Go's server takes the text as a Host header."""
+    return _HOST.fullmatch(text) is not None
 
 
 def split_target(target: bytes) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -60,8 +68,10 @@ def _origin_form(path: bytes) -> bytes:
 
 
 def split_query(query: bytes) -> tuple[tuple[str, str], ...]:
-    """Names and values; pairs that Go's parser drops are dropped."""
-    pairs = []
+    """Names and values; pairs that Go's parser drops are dropped, and all of them where there are too many for it."""
+    pairs: list[tuple[str, str]] = []
+    if query.count(b"&") >= QUERY_LIMIT:
+        return ()
     for pair in query.partition(b"#")[0].split(b"&"):
         if not pair or b";" in pair:
             continue
@@ -76,6 +86,16 @@ def _decoded(part: bytes) -> str:
     if b"+" in part:
         part = part.replace(b"+", b" ")
     return (unquote_to_bytes(part) if b"%" in part else part).decode("utf-8", "replace")
+
+
+def request_head(method: bytes, target: bytes, version: str, headers: Mapping[str, str]) -> bytes:
+    """A request's head again, without its wish to upgrade."""
+    kept = {name: value for name, value in headers.items() if name not in ("upgrade", "connection")}
+    tokens = [token.strip() for token in headers.get("connection", "").split(",") if token.strip().lower() in ("close", "keep-alive")]
+    if tokens:
+        kept["connection"] = ", ".join(tokens)
+    lines = "".join(f"{name}: {value}\r\n" for name, value in kept.items())
+    return b"%b %b HTTP/%b\r\n%b\r\n" % (method, target, version.encode("ascii"), lines.encode("latin-1"))
 
 
 class Clock:

@@ -8,27 +8,39 @@ The port is bound and listening when `start` returns, and after `stop` neither t
 from __future__ import annotations
 
 import asyncio
+import errno
 import logging
 import socket
 import threading
 from contextlib import suppress
-from itertools import count
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
+import msgspec
+
+from ...wire import Answer
 from .. import statuses
+from .access import Access
 from .connection import BODY_LIMIT, Connection, Delayed, Lines, Parked
 
 if TYPE_CHECKING:
     import ssl
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
-    from ...wire import Answer, Request
+    from ...wire import Request
     from ..kinds import User
 
 log = logging.getLogger("fiferail.apiserver")
 
 #: What may be read without credentials, as the real server's role for everybody allows.
 _PUBLIC = frozenset({"/healthz", "/livez", "/readyz", "/version", "/version/"})
+#: Seconds for the head of a request, as on the real server.
+HEAD_SECONDS = 32.0
+#: How many defects are kept and logged.
+CRASHES = 20
+BACKLOG = 1024
+#: How many connections are accepted in one turn of the loop. asyncio also tries, and logs, so many times when no descriptor is left.
+ACCEPTED = 16
+_EXHAUSTED = (errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM)
 _UNKNOWN_TOKEN = statuses.status(401, "Unauthorized", "Unauthorized")
 
 
@@ -43,7 +55,11 @@ class Handler(Protocol):
 
 
 class HttpServer:
-    """A listening socket, its connections, and the loop that serves them."""
+    """A listening socket, its connections, and the loop that serves them.
+
+    `tokens`: bearer tokens and their users; without any everybody is served. `allowed_hosts` and `allowed_origins`: see `Access`.
+    `head_seconds`: how long a client may take for the head of a request.
+    """
 
     def __init__(
         self,
@@ -53,18 +69,25 @@ class HttpServer:
         port: int = 0,
         tokens: Mapping[str, User] | None = None,
         tls: ssl.SSLContext | None = None,
+        allowed_hosts: Iterable[str] = (),
+        allowed_origins: Iterable[str] = (),
+        head_seconds: float = HEAD_SECONDS,
     ) -> None:
         self._handler = handler
+        self._access = Access(host, tokens=bool(tokens), hosts=allowed_hosts, origins=allowed_origins)
+        self._head_seconds = head_seconds
+        self._exhausted_until = 0.0
         self._tokens = dict(tokens or {})
         self._tls = tls
-        self._requests = count(1)
+        #: How many requests were answered.
+        self.answered = 0
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._serving = self._finishing = False
         self.connections: set[Connection] = set()
-        #: Exceptions that a handler let through: each was answered with a 500, none is expected.
+        #: The first exceptions that a handler let through, without their frames: each was answered with a 500, none is expected.
         self.crashes: list[BaseException] = []
-        self._socket = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=1024)
+        self._socket = socket.create_server((host, port), family=socket.AF_INET6 if ":" in host else socket.AF_INET, backlog=BACKLOG)
         self.port: int = self._socket.getsockname()[1]
         shown = f"[{host}]" if ":" in host else ("127.0.0.1" if host in ("", "0.0.0.0") else host)
         self.url = f"{'https' if tls else 'http'}://{shown}:{self.port}"
@@ -73,10 +96,16 @@ class HttpServer:
 
     def audit_id(self) -> str:
         """A new id for the Audit-Id header."""
-        return f"00000000-0000-4000-8000-{next(self._requests):012x}"
+        self.answered += 1
+        return f"00000000-0000-4000-8000-{self.answered:012x}"
 
     def reply(self, request: Request, oversized: bool) -> Answer | Lines | Delayed | Parked | None:
         """The handler's answer, or why it was not asked."""
+        foreign = self._access.refusal(request.headers)
+        if foreign is not None:
+            return foreign.answer()
+        if request.method == "OPTIONS" and "origin" in request.headers:  # a browser asks whether the page may ask
+            return Answer(204)
         user = None
         if self._tokens:
             user = self._tokens.get(_bearer(request.headers.get("authorization", "")))
@@ -92,10 +121,22 @@ class HttpServer:
             self.crashed(error)
             return statuses.internal_error(f"{type(error).__name__}: {error}").answer()
 
+    def shared(self, answer: Answer, request: Request) -> Answer:
+        """The answer with the CORS headers of the real server, for a page whose origin is allowed."""
+        if not self._access.allows(request.headers["origin"]):
+            return answer
+        return msgspec.structs.replace(answer, headers={**answer.headers, **self._access.cors(request.headers)})
+
     def crashed(self, error: BaseException) -> None:
-        """Keeps what should not have happened, for whoever looks at `crashes`."""
-        self.crashes.append(error)
+        """Keeps what should not have happened, for whoever looks at `crashes`: the first of them, without the requests in their frames."""
+        if len(self.crashes) >= CRASHES:
+            return
         log.error("a defect of the embedded API server", exc_info=error)
+        self.crashes.append(error)
+        link: BaseException | None = error
+        while link is not None:
+            link.__traceback__ = None
+            link = link.__cause__ or link.__context__
 
     # running
 
@@ -132,8 +173,11 @@ class HttpServer:
     def serve(self, loop: asyncio.AbstractEventLoop, ready: Callable[[], None] = lambda: None) -> None:
         """Serves on this loop until `finish` is called, then lets go of everything. Calls `ready` when it begins."""
         self._loop = loop
-        server = loop.create_server(lambda: Connection(self, loop), sock=self._socket, ssl=self._tls, backlog=1024)
+        loop.set_exception_handler(self._troubled)
+        server = loop.create_server(lambda: Connection(self, loop), sock=self._socket, ssl=self._tls, backlog=ACCEPTED)
         listening = loop.run_until_complete(server)
+        self._socket.listen(BACKLOG)
+        self._expire_heads(loop)
         loop.call_soon(ready)
         try:
             # A loop that is told to stop before it runs would run all the same: finish() may have come while the socket was set up.
@@ -146,6 +190,24 @@ class HttpServer:
             listening.close()
             loop.run_until_complete(asyncio.sleep(0))  # lets transports tell their protocols that they are gone
             loop.run_until_complete(loop.shutdown_asyncgens())
+
+
+    def _expire_heads(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Ends connections whose request never gets complete, now and from time to time."""
+        earliest = loop.time() - self._head_seconds
+        for connection in tuple(self.connections):
+            connection.expire(earliest)
+        loop.call_later(self._head_seconds / 8, self._expire_heads, loop)
+
+    def _troubled(self, loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+        """What asyncio has to report. It tries to accept again every second: one line a minute says as much."""
+        error = context.get("exception")
+        if not isinstance(error, OSError) or error.errno not in _EXHAUSTED:
+            loop.default_exception_handler(context)
+        elif loop.time() >= self._exhausted_until:
+            self._exhausted_until = loop.time() + 60
+            connected = len(self.connections)
+            log.error("cannot accept connections: %s; %d are open, and others wait until some are closed", error.strerror, connected)
 
 
 def _bearer(header: str) -> str:

@@ -2,12 +2,14 @@
 
 Called for answers and watch events whose Accept header asks `as=Table` or `as=PartialObjectMetadata`. A custom kind gets the
 columns of its CRD, a listed built-in kind those of `builtin.py`, any other its name and creation time. Mirrors apiextensions'
-table convertor, the server's internal printers and meta/v1's table conversion. Descriptions of built-in columns are left empty.
+table convertor, the server's internal printers and meta/v1's table conversion. Descriptions of columns were recorded.
 The time of asking is an argument: an age is text that was true when it was made.
 """
 
 from __future__ import annotations
 
+from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 import msgspec
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
 
     from ...objects.tree import Json
     from ..kinds import Kind
+
+#: Their name, age and time of creation are described as every kind's are.
+_ANY_KIND = ("/ConfigMap", "rbac.authorization.k8s.io/Role")
 
 Cell: TypeAlias = "Callable[[Json, float], Json]"
 
@@ -60,8 +65,27 @@ def columns(kind: Kind | None, version: str, object_kind: str) -> tuple[Column, 
     served = kind.versions.get(version)
     custom = served.printer_columns if served else ()
     if not custom:
-        custom = ({"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},)
+        return (NAME, Column("Age", _custom_cell(".metadata.creationTimestamp", "date"), "date"))
     return (NAME, *(_custom_column(definition) for definition in custom))
+
+
+@cache
+def _descriptions() -> Json:
+    """What the real server says of its columns; recorded by scripts/record_columns.py."""
+    return msgspec.json.decode(Path(__file__).with_name("descriptions.json").read_bytes())
+
+
+def described(kind: Kind | None, column: Column) -> Json:
+    """The definition of a column with the server's description of it."""
+    definition = column.definition()
+    if definition["description"]:
+        return definition
+    recorded = _descriptions()
+    for name in (*([f"{kind.group}/{kind.kind}"] if kind and not kind.custom else []), *_ANY_KIND):
+        found = recorded["columns"].get(name, {}).get(column.name)
+        if found is not None:
+            return {**definition, "description": recorded["texts"][found]}
+    return definition
 
 
 def _custom_column(definition: Json) -> Column:
@@ -112,8 +136,8 @@ def table(kind: Kind | None, version: str, document: Json, *, include: str, now:
     return {
         "kind": "Table",
         "apiVersion": api_version,
-        "metadata": {name: meta[name] for name in kept if name in meta},
-        "columnDefinitions": [column.definition() for column in laid_out],
+        "metadata": {name: meta[name] for name in kept if meta.get(name, "") != ""},
+        "columnDefinitions": [described(kind, column) for column in laid_out],
         "rows": [_row(laid_out, item, include, now, api_version) for item in items],
     }
 

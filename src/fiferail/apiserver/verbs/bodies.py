@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from ...objects import gojson, gotext
-from .. import statuses
+from .. import goyaml, statuses
 from ..kinds import DecodingRefused
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from ...objects.tree import Json
     from ..call import Call
     from ..options import Options
@@ -33,10 +35,13 @@ def decoded(call: Call, options: Options) -> Json:
     except DecodingRefused as error:
         raise _cannot_handle(call, tree, str(error)) from None
     if options.field_validation != "Ignore":
-        complaints += [f"unknown field {gotext.quoted(path)}" for path in unknown]
+        if complaints and unknown and not call.kind.custom and media_type == "application/json":
+            complaints = _in_order_of_text(body, unknown)
+        else:
+            complaints += [f"unknown field {gotext.quoted(path)}" for path in unknown]
         if complaints and options.field_validation == "Strict":
             raise _cannot_handle(call, tree, f"strict decoding error: {', '.join(complaints)}")
-        for text in complaints:
+        for text in (line for complaint in complaints for line in warned(complaint)):
             call.warn(text)
     if call.kind.custom and obj.get("apiVersion") != call.api_version:
         raise _other_version(call, obj.get("apiVersion") or "")
@@ -49,7 +54,7 @@ def media(call: Call) -> str:
     if media_type in ("", "application/json"):
         return "application/json"
     if media_type != "application/yaml":
-        raise statuses.unsupported_media_type(MEDIA_TYPES)
+        raise statuses.unsupported_media_type(MEDIA_TYPES, media_type)
     return media_type
 
 
@@ -68,60 +73,51 @@ def summary(body: bytes) -> str:
 
 
 def _read(call: Call, body: bytes, media_type: str) -> tuple[Json, list[str]]:
+    """The tree that the body holds, and what a strict reader has to say about members that stand twice."""
     if media_type == "application/yaml":
         try:
-            return from_yaml(body), []
-        except ValueError as error:
+            document = goyaml.read(body)
+        except goyaml.YamlError as error:
             raise _unrecognized(call, str(error), body) from None
-    try:
-        tree = gojson.decode(body)
-    except gojson.DecodeError as error:
-        raise _unrecognized(call, f"couldn't get version/kind; json parse error: {error.message}", body) from None
+        tree = gojson.decode(gojson.encode(document.tree))  # in the order of JSON, which is that of complaints
+        complaints = [document.strict_error] if document.doubled else []
+    else:
+        try:
+            tree = gojson.decode(body)
+        except gojson.DecodeError as error:
+            raise _unrecognized(call, f"couldn't get version/kind; json parse error: {error.message}", body) from None
+        complaints = None
     if tree is not None and not isinstance(tree, dict):
         raise _unrecognized(call, not_an_object(tree), body)
-    return tree, gojson.duplicates(body, tree)
+    return tree, gojson.duplicates(body, tree) if complaints is None else complaints
 
 
-def from_yaml(body: bytes) -> Json:
-    """YAML as the server reads it: through JSON. ValueError with a text like the server's."""
-    import yaml
-
-    try:
-        return _as_json(yaml.load(body, Loader=_loader()))
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line if error.problem_mark else 0
-        raise ValueError(f"yaml: line {line}: {error.problem or error.context}") from None
-    except (yaml.YAMLError, ValueError) as error:
-        raise ValueError(f"yaml: {error}") from None
+def _in_order_of_text(body: bytes, unknown: list[str]) -> list[str]:
+    """Complaints about unknown and duplicate fields of a built-in kind, which is decoded in one go."""
+    return list(dict.fromkeys(_strange(gojson.decode_pairs(body), "", frozenset(unknown))))[: gojson.MOST_STRICT_ERRORS]
 
 
-def _loader() -> type:
-    import yaml
-
-    class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
-        """Times stay text, as in JSON."""
-
-    Loader.yaml_implicit_resolvers = {
-        first: [pair for pair in pairs if pair[0] != "tag:yaml.org,2002:timestamp"]
-        for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return Loader
-
-
-def _as_json(tree: Json) -> Json:
-    if isinstance(tree, dict):
-        return {_key(name): _as_json(member) for name, member in tree.items()}
-    if isinstance(tree, list):
-        return [_as_json(member) for member in tree]
-    if isinstance(tree, (str, int, float, bool)) or tree is None:
-        return tree
-    raise ValueError(f"unsupported value of type {type(tree).__name__}")
+def _strange(tree: Json, at: str, unknown: frozenset[str]) -> Iterator[str]:
+    if isinstance(tree, gojson.Pairs):
+        seen: set[str] = set()
+        for name, member in tree:
+            path = f"{at}.{name}" if at else name
+            if path in unknown:
+                yield f"unknown field {gotext.quoted(path)}"
+                continue
+            if name in seen:
+                yield f"duplicate field {gotext.quoted(path)}"
+            seen.add(name)
+            yield from _strange(member, path, unknown)
+    elif isinstance(tree, list):
+        for index, entry in enumerate(tree):
+            yield from _strange(entry, f"{at}[{index}]", unknown)
 
 
-def _key(name: Json) -> str:
-    if isinstance(name, bool):
-        return "true" if name else "false"
-    return name if isinstance(name, str) else gotext.number(name)
+def warned(complaint: str) -> list[str]:
+    """A strict reader's complaint as warnings: YAML's comes as one text of several lines."""
+    head, _, lines = complaint.partition("\n  ")
+    return lines.split("\n  ") if head == "yaml: unmarshal errors:" else [complaint]
 
 
 def _typed(call: Call, tree: Json, body: bytes, *, lenient: bool = False) -> Json:

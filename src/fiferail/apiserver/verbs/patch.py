@@ -6,16 +6,17 @@ no second writer inside one call, once is enough.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from ...objects import fielderrors, gojson, gotext, jsonpatch, mergepatch, patchtext
 from ...objects.apply.managed import NOBODY
 from ...objects.tree import ABSENT
 from ...wire import APPLY_PATCH, JSON_PATCH, MERGE_PATCH, STRATEGIC_MERGE_PATCH
-from .. import metadata, options, ownership, statuses
+from .. import goyaml, metadata, options, ownership, statuses
 from ..kinds import DecodingRefused
 from . import writing
-from .bodies import from_yaml, not_an_object, wrong_type
+from .bodies import not_an_object, wrong_type
 
 if TYPE_CHECKING:
     from ...objects.apply.managed import Managed
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
     from ..store import Entry
 
 CUSTOM_TYPES = (JSON_PATCH, MERGE_PATCH, APPLY_PATCH)
+#: Escapes, tabs and long keys, which YAML reads otherwise than JSON does, or not at all.
+_YAML_DIFFERS = re.compile(rb'[\t\x7f]|\\[u/]|"[^"]{1000,}"\s*:')
 _GO_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array"}
 
 
@@ -179,11 +182,18 @@ def _decoded(
         new, unknown = kind.rules.decode(tree, call.version, live)
     except DecodingRefused as error:
         raise quoted.refused(_misfit(call, tree, quoted) or str(error)) from None
+    if quoted.strategic:
+        unknown = sorted(unknown, key=_as_steps)
     if opts.field_validation != "Ignore":
         _complain(call, [*complaints, *(f"unknown field {gotext.quoted(path)}" for path in unknown)], opts, quoted)
     if kind.custom and not new.get("apiVersion"):
         raise statuses.internal_error("Object 'apiVersion' is missing in 'object has no apiVersion field'")
     return kind.rules.redefault(new, known)
+
+
+def _as_steps(path: str) -> list[tuple[int, str]]:
+    """A path to sort by: its names in the order of the alphabet, its indices in that of numbers."""
+    return [(int(step[:-1]), "") if step.endswith("]") else (-1, step) for step in re.split(r"\.|\[", path)]
 
 
 def _misfit(call: Call, tree: Json, quoted: _Quoted) -> str:
@@ -230,12 +240,12 @@ def _applied(call: Call, entry: Entry | None, opts: Options) -> Answer:
     """Server-side apply: creates where there is nothing, except through a subresource."""
     if entry is None and call.route.subresource:
         raise call.not_found()
-    patch = _apply_body(call)
+    document = _apply_body(call)
     live = call.view(entry) if entry is not None else ABSENT
-    new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, patch)
+    new, managed = ownership.applied(call, opts, live, ownership.of(entry) if entry else NOBODY, document.tree)
     if live is ABSENT or not _untouched(new, live):
         new = _settled(call, new, _defaulted(entry, live) if entry is not None else ABSENT)
-    _strict_yaml(call, opts)
+    _strict_yaml(call, document, opts)
     if entry is None:
         uid = metadata.of(new).get("uid")
         if uid:
@@ -272,45 +282,36 @@ def _settled(call: Call, new: Json, live: Json) -> Json:
     return rules.redefault(decoded, live)
 
 
-def _apply_body(call: Call) -> Json:
-    """The configuration that an apply sends, in YAML or JSON."""
+def _apply_body(call: Call) -> goyaml.Document:
+    """The configuration that an apply sends. It is YAML, whatever it looks like."""
     body = call.request.body
     try:
-        tree = gojson.decode(body) if body[:1] == b"{" else from_yaml(body)
-    except gojson.DecodeError:
-        tree = _yaml(body)
-    except ValueError as error:
+        document = _plain_json(body) or goyaml.read(body)
+    except goyaml.YamlError as error:
         raise statuses.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
-    if tree is None:
-        tree = {}
+    tree = {} if document.tree is None else document.tree
     if not isinstance(tree, dict):
         found = _GO_NAMES[type(tree)]
         text = f"json: cannot unmarshal {found} into Go value of type map[string]interface {{}}"
         raise statuses.bad_request(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {text}")
-    return gojson.normalised(tree)  # YAML goes through JSON text, in which 1.0 is 1
+    return goyaml.Document(gojson.normalised(tree), document.doubled)  # YAML goes through JSON text, in which 1.0 is 1
 
 
-def _yaml(body: bytes) -> Json:
+def _plain_json(body: bytes) -> goyaml.Document | None:
+    """A body that JSON and YAML read alike, which is quicker read as JSON; None where the two may differ."""
+    if body[:1] != b"{" or not body.isascii() or _YAML_DIFFERS.search(body):
+        return None
     try:
-        return from_yaml(body)
-    except ValueError as error:
-        raise statuses.bad_request(f"error decoding YAML: error converting YAML to JSON: {error}") from None
+        tree = gojson.decode(body)
+        return None if gojson.duplicates(body, tree) else goyaml.Document(tree, [])
+    except gojson.DecodeError:
+        return None
 
 
-def _strict_yaml(call: Call, opts: Options) -> None:
+def _strict_yaml(call: Call, document: goyaml.Document, opts: Options) -> None:
     """Keys that stand twice in the applied body: warned of, or refused."""
-    if opts.field_validation == "Ignore":
-        return
-    doubled = gojson.duplicates(call.request.body) if call.request.body[:1] == b"{" else []
-    texts = [f'line 1: key "{_last(text)}" already set in map' for text in doubled]
-    if texts and opts.field_validation == "Strict":
-        listed = "\n  ".join(texts)
-        raise statuses.bad_request(f"error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  {listed}")
-    for text in texts:
-        call.warn(text)
-
-
-
-def _last(text: str) -> str:
-    """The member that a complaint about a duplicate names."""
-    return text.rpartition(' "')[2].rstrip('"').rpartition(".")[2]
+    if opts.field_validation == "Strict" and document.doubled:
+        raise statuses.bad_request(f"error strict decoding YAML: error converting YAML to JSON: {document.strict_error}")
+    if opts.field_validation != "Ignore":
+        for text in document.doubled:
+            call.warn(text)

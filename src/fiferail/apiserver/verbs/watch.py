@@ -7,6 +7,7 @@ deletions, as the server's watch cache does.
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING
 
 from ...objects import gojson
@@ -17,7 +18,7 @@ from ..store import Entry, span
 from .selecting import Selection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
     from ...objects.tree import Json
     from ..call import Call
@@ -59,13 +60,22 @@ def handle(call: Call) -> Stream:
 class Stream:
     """A running watch. `closed` after an error event, a close, or the end of its kind."""
 
-    __slots__ = ("_after", "_call", "_pending", "_position", "_selection", "_table", "closed", "lag", "on_ready", "timeout_seconds")
+    __slots__ = (
+        "_after", "_call", "_initial", "_initial_end", "_mark", "_pending", "_position", "_selection", "_table",
+        "closed", "lag", "on_ready", "timeout_seconds",
+    )  # fmt: skip
 
     def __init__(self, call: Call, selection: Selection, options: Options) -> None:
         self._call = call
         self._selection = selection
         self._table: Table = call.table
-        self._pending: list[bytes] = []
+        #: What is still to be sent before any event of the log: lines, the other objects that were there at the start, and the
+        #: revision of the bookmark that ends those.
+        self._pending: deque[bytes] = deque()
+        self._initial: deque[Entry] = deque()
+        self._initial_end: int | None = None
+        #: Whether a bookmark is wanted after the last event.
+        self._mark = False
         self._position = self._table.end
         self._after = 0
         self.closed = False
@@ -86,21 +96,25 @@ class Stream:
         """What is watched."""
         return self._call.kind
 
+    @property
+    def drained(self) -> bool:
+        """Whether it is closed and everything in it was taken."""
+        return self.closed and not self._pending and not self._initial and self._initial_end is None
+
     def start_with_everything(self) -> None:
         """An ADDED for each object that is there, and then what follows."""
         store = self._call.machine.store
         table = self._table
-        seen = []
-        for key in span(table.keys, self._selection.prefix):
-            entry = table.entries[key]
-            if self._selection.matches(entry):
-                self._pending.append(self._event(b"ADDED", entry))
-                seen.append(entry)
+        entries = (table.entries[key] for key in span(table.keys, self._selection.prefix))
+        seen = [entry for entry in entries if self._selection.matches(entry)]
+        if seen:
+            self._pending.append(self._event(b"ADDED", seen[0]))  # at once: an output that cannot be had is refused, not streamed
+            self._initial.extend(seen[1:])
         self._observed(seen, store.revision)
         self.start_after(store.revision)
         options = query.checked_list(query.reading(self._call.request), watch=True)
         if options.send_initial_events and options.allow_bookmarks:
-            self._pending.append(self._bookmark(store.revision, INITIAL_EVENTS_END))
+            self._initial_end = store.revision
 
     def start_after(self, revision: int) -> None:
         """From the first event after the revision, which may be in the future."""
@@ -113,30 +127,52 @@ class Stream:
         self._pending.append(b'{"type":"ERROR","object":' + gojson.encode(refusal.status) + b"}\n")
         self.closed = True
 
-    def take(self) -> list[bytes]:
-        """The lines of everything that happened since the last take. Empty: nothing yet."""
-        taken, self._pending = self._pending, []
-        if self.closed:
-            return taken
-        table = self._table
-        if self._position < table.trimmed:
-            self.expire(self._after, table.trimmed_revision)
-            return [*taken, *self.take()]
-        events = table.events_from(self._position)
-        if self.lag:
-            events = events[: max(0, len(events) - self.lag)]
-        for event in events:
-            self._position += 1
-            if event.revision > self._after:
-                line = self._line(event)
-                if line is not None:
-                    taken.append(line)
+    def take(self, portion: int | None = None) -> list[bytes]:
+        """The lines of everything that happened since the last take. Empty: nothing yet.
+
+        With `portion` it stops after about so many bytes, and at least one line: the rest stays for the next take.
+        """
+        if portion is None:
+            return list(self._lines())
+        taken = []
+        for line in self._lines():
+            taken.append(line)
+            portion -= len(line)
+            if portion <= 0:
+                break
         return taken
 
+    def _lines(self) -> Iterator[bytes]:
+        """What is to be sent, in order; each line counts as sent when it is given."""
+        yield from self._given(self._pending)
+        while self._initial:
+            yield self._event(b"ADDED", self._initial.popleft())
+        if self._initial_end is not None:
+            revision, self._initial_end = self._initial_end, None
+            yield self._bookmark(revision, INITIAL_EVENTS_END)
+        table = self._table
+        if not self.closed and self._position < table.trimmed:
+            self.expire(self._after, table.trimmed_revision)
+            yield from self._given(self._pending)
+        while not self.closed and self._position < table.end - self.lag:
+            event = table.log[self._position - table.trimmed]
+            self._position += 1
+            line = self._line(event) if event.revision > self._after else None
+            if line is not None:
+                yield line
+        if self._mark and not self.closed and self._position == table.end:
+            self._mark = False
+            yield self._bookmark(self._call.machine.store.revision, None)
+
+    @staticmethod
+    def _given(lines: deque[bytes]) -> Iterator[bytes]:
+        while lines:
+            yield lines.popleft()
+
     def bookmark(self) -> None:
-        """Tells the client how far it is. The shell calls this now and then when the client allows bookmarks."""
+        """Tell the client how far it is, after everything up to there. The shell calls this when the client allows bookmarks."""
         if not self.closed:
-            self._pending.append(self._bookmark(self._call.machine.store.revision, None))
+            self._mark = True
             self.notify()
 
     def close(self) -> None:

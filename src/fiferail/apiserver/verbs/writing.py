@@ -65,7 +65,7 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
         call.warn(text)
     name = new["metadata"]["name"]
     key = object_key(kind, call.route.namespace, name)
-    if given and call.route.verb == "create" and given.isdecimal() and int(given):
+    if given and call.route.verb == "create" and not opts.dry_run and _is_version(given):
         raise statuses.status(500, "", "resourceVersion should not be set on objects to be created")
     existing = call.table.entries.get(key)
     if existing is not None:
@@ -76,11 +76,19 @@ def created(call: Call, new: Json, managed: Managed, opts: Options, *, generated
     return _stored(call, key, None, new, managed, opts)
 
 
+def _is_version(text: str) -> bool:
+    """Whether the text is a resourceVersion other than 0. What is no number at all counts as none."""
+    try:
+        return options.revision(text) != 0
+    except ValueError:
+        return False
+
+
 def _create_errors(call: Call, new: Json) -> list[FieldError]:
     kind, meta = call.kind, new["metadata"]
     if kind.custom:
         found = metadata.validate(meta, namespaced=kind.namespaced, check=names.dns_subdomain)
-        return found + kind.rules.validate_create(new)
+        return found + kind.rules.validate_create(new, found)
     found = []
     if kind.name_check is not None:
         found = metadata.validate(meta, namespaced=kind.namespaced, check=kind.name_check)

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from fiferail.audit.model import Site
 
 State = frozenset[int]
+#: Pairs grow with the square of the writes; no function that anybody wrote by hand has this many.
+_MOST = 300
 
 
 class _Paths:
@@ -29,6 +31,8 @@ class _Paths:
         self.handling: dict[str, State] = {}
         self.telling: dict[str, State] = {}
         self.holds: list[Literal] = []
+        # Where in `holds` the facts about a name stand or stood.
+        self.held: dict[str, list[int]] = {}
         self.under: dict[int, frozenset[Literal]] = {}
         self.texts: dict[int, str] = {}
         self.placed: dict[int, int] = {}
@@ -80,6 +84,11 @@ class _Paths:
                 return None if one[1] != "fallthrough" else state
         return state
 
+    def _hold(self, facts: list[Literal]) -> None:
+        for fact in facts:
+            self.held.setdefault(fact.name, []).append(len(self.holds))
+            self.holds.append(fact)
+
     def _assign(self, one: list[Any], state: State) -> State:
         values = one[2] if one[0] == "=" else one[3]
         before = state
@@ -93,7 +102,10 @@ class _Paths:
             self.telling[name] = state - before if name != "_" else frozenset()
         # Another object in the same variable: what was written was not this one. And what was known of it is no longer.
         fresh = set(names)
-        self.holds = [fact if fact.name not in fresh else NOTHING for fact in self.holds]
+        for name in fresh:
+            for position in self.held.pop(name, ()):
+                if position < len(self.holds) and self.holds[position].name == name:
+                    self.holds[position] = NOTHING
         return frozenset(key for key in state if key not in before or self.found[key].subject not in fresh)
 
     def _if(self, one: list[Any], state: State) -> State | None:
@@ -104,18 +116,18 @@ class _Paths:
         depth = len(self.holds)
         failed = state
         for name, sites in self.handling.items():
-            if may_fail(one[2], name):
+            if sites and may_fail(one[2], name):
                 failed = failed - sites
-        self.holds += implied(one[2], True)
+        self._hold(implied(one[2], True))
         then = self.run(one[3], self._untold(self.holds[depth:], failed))
         del self.holds[depth:]
-        self.holds += implied(one[2], False)
+        self._hold(implied(one[2], False))
         state = self._untold(self.holds[depth:], state)
         otherwise = state if one[4] is None else self.run(one[4], state)
         if then is not None:
             del self.holds[depth:]
             if otherwise is None:
-                self.holds += implied(one[2], True)
+                self._hold(implied(one[2], True))
         return otherwise if then is None else then if otherwise is None else then | otherwise
 
     def _untold(self, facts: list[Literal], state: State) -> State:
@@ -139,7 +151,7 @@ class _Paths:
             default = default or is_default
             depth = len(self.holds)
             if not one[2] and len(values) == 1:
-                self.holds += implied(values[0], True)
+                self._hold(implied(values[0], True))
             end = self.run(body, state)
             del self.holds[depth:]
             if end is not None:
@@ -199,8 +211,8 @@ class _Paths:
 
     def found_pairs(self) -> list[tuple[Site, Site]]:
         """The pairs, those first that are on a path where nothing failed; none where every second write reports a failure."""
-        strong = [pair for keys, pair in self.pairs.items() if not self._reports_failure(*keys)]
-        return strong + [pair for pair in self.pairs.values() if pair not in strong] if strong else []
+        strong = {keys: pair for keys, pair in self.pairs.items() if not self._reports_failure(*keys)}
+        return [*strong.values(), *(pair for keys, pair in self.pairs.items() if keys not in strong)] if strong else []
 
     def _reports_failure(self, earlier: int, key: int) -> bool:
         return self.found[key].failing or any(is_failure(fact) for fact in self.under[key] - self.under.get(earlier, frozenset()))
@@ -228,7 +240,7 @@ def _set_inside(call: list[Any]) -> list[str]:
 
 def double_writes(body: list[Any], found: dict[int, Site]) -> list[tuple[Site, Site]]:
     """Pairs of status writes of one object, the second reachable after the first succeeded."""
-    if sum(1 for site in found.values() if str(site.target) == "status") < 2:
+    if not 2 <= sum(1 for site in found.values() if str(site.target) == "status") <= _MOST:
         return []
     paths = _Paths(found)
     try:

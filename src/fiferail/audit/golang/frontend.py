@@ -30,7 +30,7 @@ from fiferail.audit.golang.walk import Walk, follow
 from fiferail.audit.golang.wrapper import WRITER_NAME, Wrapper
 from fiferail.audit.golang.writers import Writers
 from fiferail.audit.golang.writes import Writes
-from fiferail.audit.model import Facts, Function, Site, Skipped
+from fiferail.audit.model import Facts, Function, Site, Skipped, too_large
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -125,6 +125,10 @@ class GoFrontend:
     def _walk(self, func: Func) -> None:
         walk = follow(self.values, func, self._on_call)
         if walk is not None:
+            large = too_large(walk.events, len(walk.found))
+            if large:
+                walk.events = []
+                self.values.broken[f"{func.file.path}:{func.line}"] = f"{func.qualified} {large}"
             self.walks[id(func)] = (func, walk)
 
     def _on_call(self, walk: Walk, call: list[Any], scope: Scope) -> Site | None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from fiferail.audit.golang.lower_types import IR, UNKNOWN, Types
+from fiferail.audit.golang.parsing import parsed
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -480,21 +481,11 @@ for _type_node in _TYPE_NODES:
 
 
 def lower(source: bytes, bodies: bool = True) -> dict[str, Any]:
-    """The facts of one file. Deep nesting that Python cannot follow is reported as broken, not raised."""
+    """The facts of one file. One that is nested too deeply, or too hard to parse, is reported as broken, not raised."""
     try:
-        return Lowering(source, bodies).file(_parser().parse(source).root_node)
+        root = parsed(source)
+        if root is not None:
+            return Lowering(source, bodies).file(root)
     except RecursionError:
-        return {"package": "", "imports": [], "types": {}, "funcs": [], "vars": [], "bodies": bodies, "broken": True}
-
-
-_PARSER: Any = None
-
-
-def _parser() -> Any:
-    global _PARSER
-    if _PARSER is None:
-        import tree_sitter_go
-        from tree_sitter import Language, Parser
-
-        _PARSER = Parser(Language(tree_sitter_go.language()))
-    return _PARSER
+        pass
+    return {"package": "", "imports": [], "types": {}, "funcs": [], "vars": [], "bodies": bodies, "broken": True}

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import TYPE_CHECKING
 
-from fiferail.audit.model import Controller, Facts, Ownership, Skipped
+from fiferail.audit.model import Controller, Facts, Ownership, Skipped, too_large
 from fiferail.audit.python import callers, reading
 from fiferail.audit.python.module import Class, Module
 from fiferail.audit.python.project import Project, endings
@@ -42,6 +42,10 @@ def audit_python(files: dict[str, bytes], *, generated: bool = False) -> Facts:
     callers.list_calls(walks)
     for walk in walks:
         if walk.sites:
+            large = too_large(walk.events, len(walk.sites))
+            if large:
+                walk.events = []
+                facts.skipped.append(Skipped(f"{walk.module.path}:{walk.sites[0].line}", f"{walk.name} {large}"))
             facts.functions.append(walk.function())
             facts.sites.extend(walk.sites)
     _ownership(facts)
@@ -56,9 +60,16 @@ def _parsed(files: dict[str, bytes], facts: Facts) -> list[Module]:
             continue
         try:
             out.append(Module(path, tree))
-        except RecursionError:
-            facts.skipped.append(Skipped(path, "is nested too deeply to follow"))
+        except Exception as problem:
+            facts.skipped.append(_not_followed(path, problem))
     return out
+
+
+def _not_followed(path: str, problem: Exception) -> Skipped:
+    """A file that breaks the auditor is named and left out: the others are worth more than the traceback."""
+    if isinstance(problem, RecursionError):
+        return Skipped(path, "is nested too deeply to follow")
+    return Skipped(path, f"could not be followed ({type(problem).__name__}); please report it")
 
 
 def _users(files: dict[str, bytes], project: Project, facts: Facts) -> bool:
@@ -100,8 +111,8 @@ def _follow(values: Values, module: Module, facts: Facts) -> list[Walk]:
         top.statements([one for one in module.tree.body if not isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef))])
         walks.append(top)
         _definitions(values, module, module.tree.body, "", None, None, walks)
-    except RecursionError:
-        facts.skipped.append(Skipped(module.path, "is nested too deeply to follow"))
+    except Exception as problem:
+        facts.skipped.append(_not_followed(module.path, problem))
         return []
     return walks
 

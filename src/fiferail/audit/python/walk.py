@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left, insort
 from typing import TYPE_CHECKING
 
 from fiferail.audit.model import Event, Function, Site
@@ -27,6 +28,11 @@ _CLIENT_ROLES = ("client", "class", "resource", "query", "api", "dynamic", "modu
 _COMPREHENSIONS = (ast.ListComp, ast.GeneratorExp, ast.SetComp, ast.DictComp)
 _ATTEMPTS = re.compile(r"(?i)\brange\(|\bcount\(|attempt|retr|backoff")
 _RETRY = re.compile(r"(?i)\bretry|backoff|tenacity")
+
+#: Pairs grow with the square of the writes; no function that anybody wrote by hand has this many.
+_MOST = 300
+#: How far back a write looks for what was changed before it, in events: further than the start of any real function.
+_RECENT = 2000
 
 
 class Walk:
@@ -376,8 +382,9 @@ class Walk:
 
     def _staged(self, site: Site, write: Write) -> None:
         """What the write changes: the body's own fields, or what was changed in it before."""
-        found = fields_of(write.body, self.names, self.events, site.subject, self.stored)
-        if site.verb == "merge-patch" and any(_version_of(event, site.subject) for event in self.events):
+        events = self.events[-_RECENT:]
+        found = fields_of(write.body, self.names, events, site.subject, self.stored)
+        if site.verb == "merge-patch" and any(_version_of(event, site.subject) for event in events):
             site.verb = "merge-patch-locked"
         site.fields, site.lists = found.fields, found.lists
         for name in found.now:
@@ -386,7 +393,7 @@ class Walk:
 
     def _part(self, site: Site, write: Write, found: Staged) -> None:
         """A whole object that is sent back: the part that was changed in it is what is written."""
-        read = any(event.what == "get" and event.subject == site.subject for event in self.events)
+        read = any(event.what == "get" and event.subject == site.subject for event in self.events[-_RECENT:])
         whole = "whole object" in write.notes or (site.verb == "update" and read)
         if whole and site.target == "spec" and found.parts:
             site.target = "status" if found.parts == {"Status"} else "metadata" if found.parts == {"Metadata"} else "spec"
@@ -406,14 +413,19 @@ class Walk:
             for site, block in self._order
             if site.target == "status" and not site.helper.startswith("kopf") and site.helper != "fiferail"
         ]
+        if len(status) > _MOST:
+            return []
+        returns: dict[tuple[int, ...], list[int]] = {}
+        for event in self.events:
+            if event.what == "return":
+                insort(returns.setdefault(event.block, []), event.line)
         for position, (first, block) in enumerate(status):
+            lines = returns.get(block, [])
             for second, later in status[position + 1 :]:
-                if later[: len(block)] == block and first.kind == second.kind and not self._returns(first, second, block):
+                returned = bisect_left(lines, first.line) < bisect_left(lines, second.line)
+                if later[: len(block)] == block and first.kind == second.kind and not returned:
                     out.append((first, second))
         return out
-
-    def _returns(self, first: Site, second: Site, block: tuple[int, ...]) -> bool:
-        return any(event.what == "return" and event.block == block and first.line <= event.line < second.line for event in self.events)
 
     def function(self) -> Function:
         node = self.node

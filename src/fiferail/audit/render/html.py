@@ -3,10 +3,11 @@ file."""
 
 from __future__ import annotations
 
-from html import escape
+import html
 from typing import TYPE_CHECKING
 
 from fiferail.audit.judge import summary
+from fiferail.audit.quoting import printable
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Finding, Report, Site
@@ -86,10 +87,10 @@ def _sites(sites: list[Site]) -> str:
             escape(site.function),
             escape(site.controller),
             escape(site.kind or "?"),
-            str(site.ownership),
-            str(site.target),
-            f"{site.verb} {site.effective}",
-            ", ".join(site.rules),
+            escape(site.ownership),
+            escape(site.target),
+            escape(f"{site.verb} {site.effective}"),
+            escape(", ".join(site.rules)),
             escape(site.reason),
         ]
         rows.append(f'<tr class="{site.verdict}"><td>{site.verdict}</td>' + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>")
@@ -98,3 +99,8 @@ def _sites(sites: list[Site]) -> str:
         for name in ("verdict", "site", "function", "controller", "kind", "ownership", "target", "verb", "rules", "reason")
     )
     return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def escape(text: str) -> str:
+    """Text of the audited tree for the page: no markup, and nothing that a terminal would obey."""
+    return html.escape(printable(str(text)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from fiferail.audit.judge import summary
+from fiferail.audit.quoting import code_span, markdown
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Report, Site
@@ -33,27 +34,25 @@ def _table(sites: list[Site]) -> list[str]:
     for site in sites:
         verb = f"{site.verb} ({site.way})" if site.verb == "helper" else str(site.verb)
         cells = [
-            f"`{site.place}` {site.function}",
-            site.controller,
-            site.kind or "?",
+            f"{code_span(site.place)} {markdown(site.function)}",
+            markdown(site.controller),
+            markdown(site.kind or "?"),
             str(site.ownership),
-            verb,
+            markdown(verb),
             f"**{site.verdict}**" if site.verdict == "fix" else str(site.verdict),
         ]
-        rows.append("| " + " | ".join(_cell(cell) for cell in [*cells, ", ".join(site.rules), site.reason]) + " |")
+        rows.append("| " + " | ".join([*cells, ", ".join(site.rules), markdown(site.reason)]) + " |")
     return rows
 
 
 def _matrix(report: Report) -> list[str]:
     rows = ["| kind | writers |", "| --- | --- |"]
     for kind, writers in report.matrix.items():
-        names = [
-            f"**{name}** ({len(sites)}, foreign)" if any(site.ownership == "foreign" for site in sites) else f"{name} ({len(sites)})"
-            for name, sites in sorted(writers.items())
-        ]
-        rows.append(f"| {_cell(kind)} | {_cell(', '.join(names))} |")
+        names = [_writer(markdown(name), sites) for name, sites in sorted(writers.items())]
+        rows.append(f"| {markdown(kind)} | {', '.join(names)} |")
     return rows
 
 
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|").replace("\n", " ")
+def _writer(name: str, sites: list[Site]) -> str:
+    foreign = any(site.ownership == "foreign" for site in sites)
+    return f"**{name}** ({len(sites)}, foreign)" if foreign else f"{name} ({len(sites)})"

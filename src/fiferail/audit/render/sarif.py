@@ -3,11 +3,12 @@ base to write."""
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 from fiferail._version import __version__
 from fiferail.audit import rules
+from fiferail.audit.quoting import printable, uri
+from fiferail.audit.render.as_json import encoded
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Finding, Place, Report
@@ -27,7 +28,7 @@ def render(report: Report) -> str:
         ],
     }
     document = {"$schema": "https://json.schemastore.org/sarif-2.1.0.json", "version": "2.1.0", "runs": [run]}
-    return json.dumps(document, indent=2) + "\n"
+    return encoded(document)
 
 
 def _rule(code: str) -> dict[str, Any]:
@@ -51,14 +52,14 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
         "ruleId": finding.code,
         "ruleIndex": codes.index(finding.code),
         "level": _LEVELS[finding.severity],
-        "message": {"text": f"{finding.message}. Fix: {finding.fix}."},
+        "message": {"text": _text(f"{finding.message}. Fix: {finding.fix}.")},
         "locations": [_location(finding.places[0])],
         "partialFingerprints": {"fiferail/v1": finding.fingerprint},
     }
     if len(finding.places) > 1:
         result["relatedLocations"] = [{**_location(place), "id": number} for number, place in enumerate(finding.places[1:], 1)]
     if finding.flow:
-        steps = [{"location": {**_location(place), "message": {"text": place.note}}} for place in finding.flow]
+        steps = [{"location": {**_location(place), "message": {"text": _text(place.note)}}} for place in finding.flow]
         result["codeFlows"] = [{"threadFlows": [{"locations": steps}]}]
     if finding.baselined:
         result["suppressions"] = [{"kind": "external", "justification": "in the baseline"}]
@@ -67,8 +68,13 @@ def _result(finding: Finding, codes: list[str]) -> dict[str, Any]:
 
 def _location(place: Place) -> dict[str, Any]:
     region = {"startLine": max(place.line, 1), "startColumn": max(place.column, 1)}
-    return {"physicalLocation": {"artifactLocation": {"uri": place.file.replace("\\", "/"), "uriBaseId": "SRCROOT"}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri(place.file), "uriBaseId": "SRCROOT"}, "region": region}}
 
 
 def _skipped(file: str, why: str) -> dict[str, Any]:
-    return {"level": "note", "message": {"text": f"skipped {file}: {why}"}}
+    return {"level": "note", "message": {"text": _text(f"skipped {file}: {why}")}}
+
+
+def _text(text: str) -> str:
+    """A message without control characters, in which no `[text](target)` becomes a link."""
+    return printable(text).replace("](", "\\](")

@@ -6,6 +6,7 @@ from io import StringIO
 from typing import TYPE_CHECKING, Any
 
 from fiferail.audit.judge import summary
+from fiferail.audit.quoting import printable
 
 if TYPE_CHECKING:
     from fiferail.audit.model import Finding, Report
@@ -18,14 +19,16 @@ def render(report: Report, *, colour: bool = False, width: int = 0) -> str:
     from rich.console import Console
 
     out = StringIO()
-    console = Console(file=out, force_terminal=colour, width=width or 140, highlight=False, soft_wrap=True, no_color=not colour)
+    console = Console(
+        file=out, force_terminal=colour, width=width or 140, highlight=False, markup=False, emoji=False, soft_wrap=True, no_color=not colour
+    )
     for finding in report.findings:
         if not finding.baselined:
             _finding(console, finding)
     _summary(console, report)
     _matrix(console, report)
     for one in report.facts.skipped:
-        console.print(f"skipped {one.file}: {one.why}", style="dim", markup=False)
+        console.print(printable(f"skipped {one.file}: {one.why}"), style="dim")
     return out.getvalue()
 
 
@@ -33,20 +36,18 @@ def _finding(console: Any, finding: Finding) -> None:
     from rich.text import Text
 
     first = finding.places[0]
-    head = Text(f"{first.file}:{first.line}: ")
+    head = Text(printable(f"{first.file}:{first.line}: "))
     head.append(f"{finding.code} {finding.slug}", style=_COLOURS[finding.severity])
     head.append(f"  [{finding.number}]", style="dim")
     console.print(head)
-    console.print(f"    {finding.message}", markup=False)
-    console.print(
-        f"    fix: {finding.fix}" + (f" (--fix{' --unsafe' if finding.fixable == 'unsafe' else ''})" if finding.fixable else ""),
-        markup=False,
-    )
+    console.print(printable(f"    {finding.message}"))
+    option = f" (--fix{' --unsafe' if finding.fixable == 'unsafe' else ''})" if finding.fixable else ""
+    console.print(printable(f"    fix: {finding.fix}{option}"))
     for place in finding.places[1:_PLACES]:
-        console.print(f"    also {place.file}:{place.line} {place.note}".rstrip(), markup=False)
+        console.print(printable(f"    also {place.file}:{place.line} {place.note}".rstrip()))
     if len(finding.places) > _PLACES:
-        console.print(f"    and {len(finding.places) - _PLACES} more places", markup=False)
-    console.print(f"    see {finding.page}", style="dim", markup=False)
+        console.print(f"    and {len(finding.places) - _PLACES} more places")
+    console.print(f"    see {finding.page}", style="dim")
 
 
 def _summary(console: Any, report: Report) -> None:
@@ -56,13 +57,12 @@ def _summary(console: Any, report: Report) -> None:
         f"({counts['lines']} lines); "
         f"{counts['findings']} findings"
         + (f", {counts['baselined']} in the baseline" if counts["baselined"] else "")
-        + f"; policy {report.policy}",
-        markup=False,
+        + f"; policy {report.policy}"
     )
     for name in ("verb", "verdict", "controller"):
         listed = list(counts[f"by_{name}"].items())
         shown = ", ".join(f"{key} {value}" for key, value in listed[:8]) + (f", {len(listed) - 8} more" if len(listed) > 8 else "")
-        console.print(f"  by {name}: {shown or 'none'}", markup=False)
+        console.print(printable(f"  by {name}: {shown or 'none'}"))
 
 
 def _matrix(console: Any, report: Report) -> None:
@@ -87,11 +87,11 @@ def _matrix(console: Any, report: Report) -> None:
             ways = ", ".join(sorted({str(site.way) for site in sites}))
             fields = ", ".join(sorted({name for site in sites for name in site.fields}))
             table.add_row(
-                "" if position else kind,
-                writer + (" (foreign)" if foreign else ""),
+                "" if position else printable(kind),
+                printable(writer) + (" (foreign)" if foreign else ""),
                 str(len(sites)),
-                ways,
-                fields,
+                printable(ways),
+                printable(fields),
                 style="red" if foreign else None,
             )
     console.print(table)

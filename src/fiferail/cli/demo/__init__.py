@@ -11,6 +11,7 @@ wire, and what stands in the table came out of a watch.
 from __future__ import annotations
 
 import argparse
+import sys
 import time
 from typing import TYPE_CHECKING
 
@@ -31,12 +32,17 @@ _INTERRUPTED = 130
 
 
 def run(arguments: Sequence[str]) -> int:
-    """The command; gives back its exit code: 1 when it did not come out as told."""
+    """Run the command; the exit code is 1 when something was lost that should not be, and 2 when an extra is missing."""
     argparse.ArgumentParser(prog="fiferail demo", description=_TOLD).parse_args(arguments)
     try:
         return _run()
     except KeyboardInterrupt:
         return _INTERRUPTED
+    except ModuleNotFoundError as missing:
+        from ...errors import missing_extra
+
+        print("fiferail: the demo " + missing_extra("server", missing.name), file=sys.stderr)
+        return 2
 
 
 def _run() -> int:

@@ -1,7 +1,7 @@
 """x-kubernetes-validations: whether a CRD's rules compile, and what they say of objects.
 
 `Compiler` serves the check of a CRD, `rule_flaws` the write path, after the schema's own validation found nothing that
-blocks rules. Messages are the server's. What is not done: cost estimates and cost budgets. Mirrors apiextensions' schema/cel.
+blocks rules. Messages are the server's. Mirrors apiextensions' schema/cel.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from ..fielderrors import FieldError, forbidden, invalid, required
 from ..tree import ABSENT, Absent, Json
 from . import celcost, fieldpaths, internal
+from .celmeter import METER, OBJECT_LIMIT, CostExceeded, Meter
 from .celruntime import NONE, CelError, Optional
 from .celtypes import Type, of_schema, optional
 from .correlate import Correlated, entry_key, keyed
@@ -120,6 +121,17 @@ def _compiled(text: str, kind: Type, *, optional_old: bool) -> Compiled:
     return compile_rule(text, {"self": kind, "oldSelf": optional(kind) if optional_old else kind})
 
 
+class _State:
+    """One look at one object: what was forgiven, what may still be spent, and whether it was stopped."""
+
+    __slots__ = ("forgiven", "remaining", "stopped")
+
+    def __init__(self) -> None:
+        self.forgiven: list[str] = []
+        self.remaining: float = OBJECT_LIMIT
+        self.stopped = False
+
+
 class Rules:
     """The rules of a schema node and of those below it."""
 
@@ -142,41 +154,55 @@ class Rules:
         return bool(self.programs or self.properties or self.items or self.additional)
 
     def flaws(
-        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, forgiven: list[str]
+        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, state: _State
     ) -> Iterator[FieldError]:
         """What the rules say. `old` is None without an ancestor; `pair` correlates for ratcheting, `parent` is the nearest that could.
 
-        Paths whose errors were forgiven because nothing changed there are added to `forgiven`.
+        `state` collects the paths whose errors were forgiven because nothing changed there, and the cost.
         """
-        if new is None:
+        if new is None or state.stopped:
             return
         key = (id(new), id(old))
         if key in self._passed:
             return
-        before = len(forgiven)
-        found = [*self._own(new, old, path, pair, parent, forgiven), *self._below(new, old, path, pair, parent, forgiven)]
-        if not found and len(forgiven) == before and isinstance(new, (dict, list)):
+        before = len(state.forgiven)
+        found = [*self._own(new, old, path, pair, parent, state), *self._below(new, old, path, pair, parent, state)]
+        if not found and len(state.forgiven) == before and isinstance(new, (dict, list)):
             self._passed[key] = (new, old)
             if len(self._passed) > _REMEMBERED:
                 self._passed.popitem(last=False)
         yield from found
 
     def _own(
-        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, forgiven: list[str]
+        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, state: _State
     ) -> Iterator[FieldError]:
         for program in self.programs:
+            if state.stopped:
+                return
             uses_old = program.test.uses_old_self
             if uses_old and old is None and not program.rule.optional_old_self:
                 continue
-            variables: dict[str, Any] = {"self": new, "oldSelf": old}
+            variables: dict[str, Any] = {"self": new, "oldSelf": old, METER: Meter()}
             if program.rule.optional_old_self:
                 variables["oldSelf"] = NONE if old is None else Optional(True, old)
-            error = self._judged(program, variables, new, path)
+            stop = None
+            try:
+                error = self._judged(program, variables, new, path)
+            except CostExceeded as stopped:
+                shown = program.rule.message.strip() or program.rule.rule.strip()
+                stop = f"'{stopped}': no further validation rules will be run due to call cost exceeds limit for rule: {shown}"
+            state.remaining -= variables[METER].spent
+            if state.remaining < 0:
+                stop = "validation failed due to running out of cost budget, no further validation rules will be run"
+            if stop is not None:
+                state.stopped = True
+                yield invalid(path or "<nil>", self.shown_type, stop)
+                return
             if error is None:
                 continue
             ancestor = pair if pair is not None else parent
             if error[1] and not uses_old and ancestor is not None and ancestor.equal():
-                forgiven.append(path)
+                state.forgiven.append(path)
                 continue
             yield error[0]
 
@@ -204,7 +230,7 @@ class Rules:
         return FieldError("FieldValueInvalid", where, value, detail), True
 
     def _below(
-        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, forgiven: list[str]
+        self, new: Json, old: Json, path: str, pair: Correlated | None, parent: Correlated | None, state: _State
     ) -> Iterator[FieldError]:
         nearest = pair if pair is not None else parent
         if type(new) is dict:
@@ -212,20 +238,20 @@ class Rules:
             for name, member in new.items():
                 if self.additional is not None and name not in self.schema.properties:
                     inside = None if pair is None else pair.member(name)
-                    yield from self.additional.flaws(member, before.get(name), f"{path}[{name}]", inside, nearest, forgiven)
+                    yield from self.additional.flaws(member, before.get(name), f"{path}[{name}]", inside, nearest, state)
                 rules = self.properties.get(name)
                 if rules is not None:
                     root_meta = pair is not None and parent is None and name in ("apiVersion", "kind")
                     inside = None if pair is None or root_meta else pair.member(name)
                     where = f"{path}.{name}" if path else name
-                    yield from rules.flaws(member, before.get(name), where, inside, None if root_meta else nearest, forgiven)
+                    yield from rules.flaws(member, before.get(name), where, inside, None if root_meta else nearest, state)
         elif type(new) is list and self.items is not None:
             known = keyed(old, self.schema.list_map_keys) if type(old) is list and self.schema.list_type == "map" else {}
             for index, entry in enumerate(new):
                 key = entry_key(entry, self.schema.list_map_keys) if known else None
                 inside = None if pair is None else pair.entry(index)
                 ancestor = None if key is None else known.get(key)
-                yield from self.items.flaws(entry, ancestor, f"{path}[{index}]", inside, nearest, forgiven)
+                yield from self.items.flaws(entry, ancestor, f"{path}[{index}]", inside, nearest, state)
 
 
 def _program(rule: Rule, kind: Type, source: Json) -> _Program:
@@ -243,8 +269,8 @@ def _evaluated(message: Compiled | None, variables: dict[str, Any]) -> str:
     if message is None:
         return ""
     try:
-        text = message.run(variables)
-    except CelError:
+        text = message.run({**variables, METER: Meter()})
+    except (CelError, CostExceeded):
         return ""
     trimmed = text.strip() if isinstance(text, str) else ""
     return "" if "\n" in trimmed or len(trimmed.encode()) > 5120 else trimmed
@@ -269,7 +295,7 @@ def rule_flaws(new: Json, schema: Schema, old: Json | Absent = ABSENT) -> list[F
     if rules is None:
         return []
     pair = None if old is ABSENT else Correlated(new, old, schema)
-    return list(rules.flaws(new, None if old is ABSENT else old, "", pair, None, []))
+    return list(rules.flaws(new, None if old is ABSENT else old, "", pair, None, _State()))
 
 
 _BLOCKING = frozenset({"FieldValueNotSupported", "FieldValueRequired", "FieldValueTooLong", "FieldValueTooMany", "FieldValueTypeInvalid"})
@@ -290,4 +316,4 @@ def default_flaws(value: Json, schema: Schema, at: str) -> list[FieldError]:
     rules = rules_of(schema)
     if rules is None:
         return []
-    return list(rules.flaws(value, value, at, None, None, [])) or list(rules.flaws(value, None, at, None, None, []))
+    return list(rules.flaws(value, value, at, None, None, _State())) or list(rules.flaws(value, None, at, None, None, _State()))

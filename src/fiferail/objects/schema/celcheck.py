@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from ...errors import Unsupported
 from . import celcost, patterns
 from . import celruntime as runtime
+from .celmeter import SIZED, charge, step, weight
 from .celruntime import CelError, Optional
 from .celsyntax import Expr, SyntaxRefused, parse
 from .celtypes import BOOL, DOUBLE, DURATION, DYN, ERROR, INT, NULL, STRING, TIMESTAMP, Type, fits, list_of, optional, settled
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 #: Evaluates an expression, given the values of variables.
 Run: TypeAlias = "Callable[[dict[str, Any]], Any]"
@@ -39,6 +40,7 @@ class Compiled:
     folded: str = ""  # why no program can be made of it: a literal that cannot be converted
 
 
+_SCALARS: Final = frozenset({"bool", "int", "double", "null_type", "timestamp", "duration", "type"})
 _A, _B = Type("A"), Type("B")
 _LIST, _MAP, _BYTES = list_of(_A), Type("map", (_A, _B)), Type("bytes")
 _ORDERED: Final = (BOOL, INT, DOUBLE, STRING, _BYTES, TIMESTAMP, DURATION)
@@ -431,16 +433,22 @@ def _called(name: str, runs: list[Run], types: tuple[Type, ...]) -> Run:
         wanted = name == "_==_"
         if unordered is not None:
             listed = unordered
-            return lambda variables: runtime.equal_unordered(left(variables), right(variables), listed) is wanted
-        return lambda variables: runtime.equal(left(variables), right(variables)) is wanted
+            return _weighed(name, lambda one, other: runtime.equal_unordered(one, other, listed) is wanted, runs)
+        if all(kind.name in _SCALARS for kind in types):
+            return lambda variables: runtime.equal(left(variables), right(variables)) is wanted
+        return _weighed(name, lambda one, other: runtime.equal(one, other) is wanted, runs)
     if name == "_+_" and any(kind.unordered for kind in types):
         raise Unsupported("adding lists of type set or map in a CEL rule")
+    if name == "dyn":
+        return runs[0]
     if name == "orValue":
         maybe, other = runs
         return lambda variables: found.value if (found := maybe(variables)).present else other(variables)
     apply = runtime.FUNCTIONS[name]
     if any(kind.name == "dyn" for kind in types):
-        return lambda variables: _dynamic(apply, [run(variables) for run in runs])
+        return _weighed(name, lambda *values: _dynamic(apply, [*values]), runs)
+    if any(kind.name not in _SCALARS for kind in types):
+        return _weighed(name, apply, runs)
     if len(runs) == 1:
         only = runs[0]
         return lambda variables: apply(only(variables))
@@ -448,6 +456,20 @@ def _called(name: str, runs: list[Run], types: tuple[Type, ...]) -> Run:
         first, second = runs
         return lambda variables: apply(first(variables), second(variables))
     return lambda variables: apply(*[run(variables) for run in runs])
+
+
+def _weighed(name: str, apply: Callable[..., Any], runs: list[Run]) -> Run:
+    """A call whose work grows with its arguments."""
+
+    def evaluate(variables: dict[str, Any]) -> Any:
+        values = [run(variables) for run in runs]
+        for value in values:
+            if type(value) in SIZED:
+                charge(variables, weight(name, values))
+                break
+        return apply(*values)
+
+    return evaluate
 
 
 def _dynamic(apply: Callable[..., Any], values: list[Any]) -> Any:
@@ -516,17 +538,20 @@ def _absorbing(left: Run, right: Run, decisive: bool) -> Run:
     return evaluate
 
 
-def _items(source: Run, variables: dict[str, Any]) -> list[Any]:
+def _items(source: Run, variables: dict[str, Any], cost: int) -> Iterator[Any]:
+    """The entries, each charged with what the loop around it costs."""
     owner = source(variables)
-    if isinstance(owner, (list, dict)):
-        return list(owner)
-    raise CelError("no such overload")
+    if not isinstance(owner, (list, dict)):
+        raise CelError("no such overload")
+    for item in owner:
+        step(variables, cost)
+        yield item
 
 
 def _quantified(source: Run, variable: str, test: Run, decisive: bool) -> Run:
     def evaluate(variables: dict[str, Any]) -> bool:
         failure: CelError | None = None
-        for item in _items(source, variables):
+        for item in _items(source, variables, 4 if decisive else 3):
             try:
                 if bool(test({**variables, variable: item})) is decisive:
                     return decisive
@@ -548,16 +573,16 @@ def _some(source: Run, variable: str, test: Run) -> Run:
 
 
 def _one(source: Run, variable: str, test: Run) -> Run:
-    return lambda variables: sum(1 for item in _items(source, variables) if test({**variables, variable: item})) == 1
+    return lambda variables: sum(1 for item in _items(source, variables, 0) if test({**variables, variable: item})) == 1
 
 
 def _mapped(source: Run, variable: str, keep: Run | None, make: Run) -> Run:
     def evaluate(variables: dict[str, Any]) -> list[Any]:
-        scopes = [{**variables, variable: item} for item in _items(source, variables)]
+        scopes = ({**variables, variable: item} for item in _items(source, variables, 1 if keep else 12))
         return [make(scope) for scope in scopes if keep is None or keep(scope)]
 
     return evaluate
 
 
 def _filtered(source: Run, variable: str, test: Run) -> Run:
-    return lambda variables: [item for item in _items(source, variables) if test({**variables, variable: item})]
+    return lambda variables: [item for item in _items(source, variables, 1) if test({**variables, variable: item})]

@@ -14,6 +14,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from ...errors import Unsupported
+from .. import strconv
 from . import patterns
 from .formats import go_nanoseconds, loose_nanoseconds
 from .objectmeta import MetadataRefused, rfc3339
@@ -325,10 +326,10 @@ def to_int(value: Any) -> int:
             raise CelError("integer overflow")
         return int(value)
     if isinstance(value, str):
-        text = value.removeprefix("-").removeprefix("+") if value[:1] in "+-" else value
-        if not (text.isascii() and text.isdigit()) or not -(2**63) <= int(value) < 2**63:
-            raise _unconverted("int")
-        return int(value)
+        try:
+            return strconv.parse_int(value)
+        except ValueError:
+            raise _unconverted("int") from None
     if isinstance(value, int) and not isinstance(value, bool):
         return value
     raise _overload()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from ...errors import Unsupported
+from .. import strconv
 
 _TOKEN: Final = re.compile(
     r"""(?P<space>[ \t\r\n\f]+|//[^\n]*)
@@ -227,7 +228,10 @@ def parse(text: str) -> Expr:
 def _number(kind: str, text: str, at: int) -> Expr:
     if kind == "float":
         return Expr("literal", at, float(text))
-    value = int(text, 16) if "0x" in text else int(text)
+    try:
+        value = int(text, 16) if "0x" in text else strconv.parse_int(text)
+    except ValueError:
+        raise SyntaxRefused("invalid int literal", at) from None
     if not -(2**63) <= value < 2**63:
         raise SyntaxRefused("invalid int literal", at)
     return Expr("literal", at, value)

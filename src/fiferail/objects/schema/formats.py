@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from ...errors import Unsupported
+from .. import strconv
 from . import patterns, uris
 
 if TYPE_CHECKING:
@@ -89,13 +90,14 @@ def loose_nanoseconds(text: str) -> int | None:
         return exact
     total, found = 0, False
     for count, unit in _LOOSE.findall(text):
-        if int(count) >= 2**63:
+        number = strconv.bounded(count, 2**63)
+        if number >= 2**63:
             return None
         lowered = unit.lower()
         for names, size in zip(_UNIT_NAMES, _UNIT_SIZES, strict=True):
             hits = (lowered in names) or lowered.startswith(names[-1])
             found = found or hits
-            total += int(count) * size if hits else 0
+            total += number * size if hits else 0
     # Go's arithmetic wraps around.
     return (total + 2**63) % 2**64 - 2**63 if found else None
 
@@ -107,7 +109,8 @@ def go_nanoseconds(text: str) -> int | None:
     total = 0
     for whole, fraction, unit in _GO_PART.findall(text):
         size = _GO_UNITS[unit]
-        total += int(whole or 0) * size + (int(fraction) * size // 10 ** len(fraction) if fraction else 0)
+        fraction = fraction[:20]  # what follows is less than a nanosecond
+        total += strconv.bounded(whole, 2**63) * size + (int(fraction) * size // 10 ** len(fraction) if fraction else 0)
         if total > 2**63:
             return None
     if total == 2**63 and not text.startswith("-"):
@@ -121,7 +124,7 @@ def _is_ipv4(text: str) -> bool:
 
 def _loose_ipv4(text: str) -> bool:
     parts = text.split(".")
-    return len(parts) == 4 and all(part.isascii() and part.isdigit() and int(part) <= 255 for part in parts)
+    return len(parts) == 4 and all(part.isascii() and part.isdigit() and strconv.bounded(part, 255) <= 255 for part in parts)
 
 
 def _loose_ipv6(text: str) -> bool:
@@ -150,8 +153,8 @@ def _is_cidr(text: str) -> bool:
     if not slash or not (mask.isascii() and mask.isdigit()):
         return False
     if _loose_ipv4(address):
-        return int(mask) <= 32
-    return ":" in address and _loose_ipv6(address) and int(mask) <= 128
+        return strconv.bounded(mask, 32) <= 32
+    return ":" in address and _loose_ipv6(address) and strconv.bounded(mask, 128) <= 128
 
 
 _MAC: Final = _whole(

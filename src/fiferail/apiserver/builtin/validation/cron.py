@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import re
 
-from ....objects import gotext
+from ....objects import gotext, strconv
 
 _MONTH_NAMES = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _MONTHS = {name: number for number, name in enumerate(_MONTH_NAMES, 1)}
 _DAYS = {name: number for number, name in enumerate(("sun", "mon", "tue", "wed", "thu", "fri", "sat"))}
 _BOUNDS: tuple[tuple[int, int, dict[str, int]], ...] = ((0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS))
 _DESCRIPTORS = {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
-_INTEGER = re.compile(r"[+-]?[0-9]+", re.ASCII)
 _DURATION = re.compile(r"[+-]?(?:0|(?:(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:ns|us|µs|μs|ms|s|m|h))+)", re.ASCII)
 
 
@@ -76,8 +75,10 @@ def _range(expression: str, lowest: int, highest: int, names: dict[str, int]) ->
 def _number(text: str, names: dict[str, int]) -> int:
     if text.lower() in names:
         return names[text.lower()]
-    if not _INTEGER.fullmatch(text):
-        raise ScheduleError(f"failed to parse int from {text}: strconv.Atoi: parsing {gotext.quoted(text)}: invalid syntax")
-    if int(text) < 0:
-        raise ScheduleError(f"negative number ({int(text)}) not allowed: {text}")
-    return int(text)
+    try:
+        number = strconv.parse_int(text)
+    except ValueError as error:
+        raise ScheduleError(f"failed to parse int from {text}: {str(error).replace('ParseInt', 'Atoi', 1)}") from None
+    if number < 0:
+        raise ScheduleError(f"negative number ({number}) not allowed: {text}")
+    return number

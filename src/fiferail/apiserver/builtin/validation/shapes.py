@@ -6,6 +6,7 @@ import ipaddress
 import re
 from typing import TYPE_CHECKING
 
+from ....objects import strconv
 from ....objects.fielderrors import FieldError, Literal, forbidden, invalid, not_supported, required
 from ....objects.gojson import encode
 from ....objects.tree import Json, same
@@ -153,7 +154,7 @@ _PERCENT_TEXT = names.regex_text("a valid percent string must be a numeric strin
 
 def not_over_hundred(value: Json, at: str) -> list[FieldError]:
     """A percentage of at most 100."""
-    if isinstance(value, str) and _PERCENT.fullmatch(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and _PERCENT.fullmatch(value) and strconv.bounded(value[:-1], 100) > 100:
         return [invalid(at, value, "must not be greater than 100%")]
     return []
 
@@ -161,7 +162,7 @@ def not_over_hundred(value: Json, at: str) -> list[FieldError]:
 def percent_or_number(value: Json) -> int:
     """The number in it, for comparisons with zero."""
     if isinstance(value, str):
-        return int(value[:-1]) if _PERCENT.fullmatch(value) else 0
+        return strconv.bounded(value[:-1], 2**31) if _PERCENT.fullmatch(value) else 0
     return int(value or 0)
 
 
