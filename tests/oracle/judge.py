@@ -61,7 +61,8 @@ class Case:
         senders = self.authors.by_version.get(version(self.history(deed).versions[at]), [])
         step = deed.id.split("~")[0]
         others = [one for sent in senders for one in self.authors.of_step(sent.action)]
-        return bool(others) and all(sent.action != step for sent in senders) and any(one.strategy not in SAFE or one.assigned for one in others)
+        carrying = any(one.strategy not in SAFE or one.assigned for one in others)
+        return carrying and all(sent.action != step for sent in senders)
 
     def writers_of(self, deed: Deed, at: int) -> list[Deed]:
         """The deeds that made a version of the object: by their tokens, or by the request where they have none."""
