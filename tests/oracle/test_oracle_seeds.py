@@ -44,6 +44,13 @@ def test_swarm(first: int) -> None:
         assert report(program, tasks.run(program)) == ""
 
 
+@pytest.mark.parametrize("seed", [400127, 401309, 602261, 700821])
+def test_found(seed: int) -> None:
+    """Seeds of longer searches that found something: a typed object, a contradicted value, a late answer, a shared request."""
+    program = generate(seed)
+    assert report(program, tasks.run(program)) == ""
+
+
 def test_threads() -> None:
     """Threads that share writers, in whatever order they run."""
     for seed in range(THREADED):

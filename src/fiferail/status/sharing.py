@@ -227,7 +227,7 @@ def _joins(plan: Plan, snapshot: Json, leader: Plan, paths: Paths) -> bool:
     """Whether a flush may go along: on the newest version its decision still stands, and nobody aboard touches what it touches."""
     if plan.look_first or plan.target.uid != snapshot["metadata"]["uid"] or plan.shapes != leader.shapes:
         return False
-    if plan.snapshot is not snapshot:
+    if plan.ground.seen is not snapshot:  # also where the snapshot is the answer to an own flush, of which the caller has seen a part
         decision = decide(plan.ground, snapshot, plan.settled(plan.intents, snapshot), may_have_landed=plan.may_have_landed)
         if decision.verdict is not Verdict.AGAIN or decision.repaired:
             plan.live = snapshot  # known already: judged before anything is sent
