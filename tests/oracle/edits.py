@@ -256,6 +256,7 @@ def iterate(pen: Pen, n: int) -> None:
     """Decide on the names of members."""
     if isinstance(pen.peek("net"), dict):
         names = sorted(pen.status["net"])
+        pen.looks_into("net")
         if not any(one.path[:2] == (S, "net") for one in pen.deed.wants):
             pen.saw(("net",), names, "names")
         pen.status["note"] = pen.mark(("note",), f" of {names}")
