@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -11,21 +10,7 @@ import pytest
 import fiferail
 from fiferail.components import Component
 
-from .conftest import API, World
-
-
-async def serve(world: World, monkeypatch: pytest.MonkeyPatch, reconcile: Any, until: Callable[[], bool]) -> None:
-    """Run a controller with that reconcile until something holds."""
-    monkeypatch.setenv("KUBECONFIG", str(world.server.kubeconfig))
-    manager = fiferail.Manager(fiferail.Controller(API, "Probe", reconcile), client=fiferail.connect_async(), events=False)
-    task = asyncio.ensure_future(manager.serve())
-    try:
-        async with asyncio.timeout(30):
-            while not until():
-                await asyncio.sleep(0.01)
-    finally:
-        manager.stop()
-        await asyncio.gather(task, return_exceptions=True)
+from .conftest import World, serve
 
 
 def types(world: World) -> dict[str, str]:
