@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -11,6 +12,7 @@ import pytest
 import fiferail
 from fiferail.testing.pooled import RealBackend
 from fiferail.testing.server import ApiServer, EmbeddedBackend
+from fiferail.wire import Request
 
 ANYTHING: dict[str, Any] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 CONDITIONS = {
@@ -31,6 +33,14 @@ PORTS = {
     "x-kubernetes-list-map-keys": ["port"],
     "items": {**ANYTHING, "properties": {"port": {"type": "integer"}}, "required": ["port"]},
 }
+MARKS = {"type": "array", "x-kubernetes-list-type": "set", "items": {"type": "string"}}
+MEMBERS = {
+    "type": "array",
+    "x-kubernetes-list-type": "map",
+    "x-kubernetes-list-map-keys": ["name"],
+    "items": {**ANYTHING, "properties": {"name": {"type": "string"}}, "required": ["name"]},
+}
+GROUPS = {**MEMBERS, "items": {**ANYTHING, "properties": {"name": {"type": "string"}, "members": MEMBERS}, "required": ["name"]}}
 STATUS: dict[str, Any] = {
     "type": "object",
     "properties": {
@@ -48,6 +58,8 @@ STATUS: dict[str, Any] = {
         "conditions": CONDITIONS,
         "workloads": WORKLOADS,
         "ports": PORTS,
+        "marks": MARKS,
+        "groups": GROUPS,
     },
 }
 
@@ -122,6 +134,18 @@ async def serve(world: World, monkeypatch: pytest.MonkeyPatch, reconcile: Any, u
     finally:
         manager.stop()
         await asyncio.gather(task, return_exceptions=True)
+
+
+def published(world: World, field: str, kind: str = "Probe") -> None:
+    """Wait until the OpenAPI document has that field of the kind: the real server publishes it a moment after it serves the CRD."""
+    request = Request(method="GET", path=f"/openapi/v3/apis/{API}", headers={"accept": "application/json"})
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline:
+        answer = world.client.transport.send(request)
+        schemas = answer.json()["components"]["schemas"] if answer.status == 200 else {}
+        if any(name.endswith(f".{kind}") and f"'{field}'" in str(schema) for name, schema in schemas.items()):
+            return
+    raise AssertionError(f"the OpenAPI document has no {field} of {kind}")
 
 
 @pytest.fixture

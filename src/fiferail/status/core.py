@@ -26,7 +26,7 @@ from .reads import merged
 from .said import said
 from .sharing import Lanes, write_shared
 from .stage import SHARED, Stage, Staged, contradicted
-from .strategies import APPLY, COMPARE, LOCKED, Strategy
+from .strategies import APPLY, COMPARE, LOCKED, Strategy, checked
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Container, Iterable, Mapping, Sequence
@@ -175,7 +175,7 @@ class Core:
 
     def edit(self, opened: Open, view: Any, fn: Callable[[Any], Any], strategy: Strategy) -> Conversation[Outcome]:
         """Spec and metadata: the same conversation on the main resource, always guarded."""
-        if strategy not in TESTING:
+        if checked(strategy) not in TESTING:
             raise FiferailError(f"expected COMPARE or LOCKED for an edit, got {strategy.name}: spec and metadata are always guarded")
         yield from rerun.called(fn, view)
         for intent in opened.stage.intents():

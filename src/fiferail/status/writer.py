@@ -72,6 +72,19 @@ def _settings(
     )  # fmt: skip
 
 
+def _check(claims: object, keys: object, budget: object) -> None:
+    """Refuse options of another type here: later they would fail with an error that does not name them, or do nothing."""
+    if claims is not None and not isinstance(claims, Mapping):
+        raise TypeError(f'expected claims as {{"Gadget.example.io": ["phase"]}}, got {type(claims).__name__}')
+    if keys is not None and not isinstance(keys, Mapping):
+        raise TypeError(f'expected keys as {{"workloads": ("kind", "name")}}, got {type(keys).__name__}')
+    for place, names in (keys or {}).items():
+        if isinstance(names, str):
+            raise TypeError(f'expected keys of {place} as a list of names, such as ("kind", "name"), got {names!r}')
+    if budget is not None and not isinstance(budget, Budget):
+        raise TypeError(f"expected budget as fiferail.Budget(seconds=60), got {type(budget).__name__}")
+
+
 class _Writer:
     """The arguments of both writers."""
 
@@ -91,8 +104,7 @@ class _Writer:
         seconds: Callable[[], float] | None = None,
         resources: dict[str, dict[str, Resource]] | None = None,
     ) -> None:
-        if claims is not None and not isinstance(claims, Mapping):
-            raise TypeError(f'expected claims as {{"Gadget.example.io": ["phase"]}}, got {type(claims).__name__}')
+        _check(claims, keys, budget)
         settings = _settings(field_manager, strategy, keys, budget, timeout, now, chance, seconds)
         self._core = Core(settings, claims, registry, hooks, resources)
 
