@@ -331,8 +331,11 @@ class Core:
         before = version(body.snapshot) if body is not None else -1
         so_far = flow.known(flow.current(), self, opened.target.uid, opened.version)
         how = {"tested": plan.strategy in TESTING, "locked": plan.strategy is LOCKED and body is not None}
-        opened.own = (opened.own or flow.Own(opened.version, locked=so_far.until)).then(steps, before, after, **how)
-        flow.note(self, opened.target.uid, so_far.then(steps, before, after, **how))
+        everything = so_far.then(steps, before, after, **how)
+        alone = opened.own is None and not so_far.steps  # the usual case: the first write for this object
+        mine = opened.own or flow.Own(opened.version, locked=so_far.until)
+        opened.own = everything if alone else mine.then(steps, before, after, **how)
+        flow.note(self, opened.target.uid, everything)
 
     def _learn(self, target: Target, plan: Plan, sent: Json, stored: Json) -> tuple[str, ...]:
         """What the server did not store as sent. What APPLY could not remove, another manager owns: that is no habit of the server."""

@@ -142,7 +142,7 @@ class Memory:
                     known[path] = Learned(sent, find(stored, path), now + ASK_AGAIN)
             while len(known) > ALTERED:
                 del known[next(iter(known))]
-        return found
+        return [(path, dropped) for path, dropped in found if not _is_left_out(find(target, path), find(stored, path))]
 
     def settled(self, uid: str, intents: Sequence[Intent], snapshot: Json, now: float) -> Sequence[Intent]:
         """The intents without those that the server is known to store otherwise: sending them again would change nothing."""
@@ -182,9 +182,12 @@ def _altered(path: Path, sent: Json, stored: Json) -> list[tuple[Path, bool]]:
             if member != there if type(member) is str else not same(member, there):
                 found += _altered((*path, name), member, there)
         return found
-    if same(sent, stored) or (stored is ABSENT and not sent and sent is not ABSENT):  # an empty value may be left out
-        return []
-    return [(path, not isinstance(stored, type(sent)) and not stored)]
+    return [] if same(sent, stored) else [(path, not isinstance(stored, type(sent)) and not stored)]
+
+
+def _is_left_out(sent: Json, stored: Json) -> bool:
+    """Whether the server only leaves an empty value out, as it does in built-in kinds."""
+    return stored is ABSENT and sent is not ABSENT and not sent
 
 
 def version(obj: Json) -> int:

@@ -176,7 +176,7 @@ def _leading(lanes: Lanes, plan: Plan, others: list[Ticket], newest: Outcome | N
             if newest is not None and plan.live is None and version(newest.shared) > version(plan.snapshot):
                 plan.live = newest.shared  # known already: judged before anything is sent
             written = yield from write(plan)
-        stored = written[0] if written[0].shared is not None else None
+        stored = written[0] if written[0].kind is not Kind.GONE else None
         return written
     finally:
         for ticket in others:
