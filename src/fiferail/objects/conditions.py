@@ -90,7 +90,7 @@ def settled(before: Json, fields: dict[str, Json], now: str) -> dict[str, Json]:
         there = entry.get(name)
         if type(there) is not type(value) or there != value:  # texts and whole numbers, never a container
             changed[name] = value
-    if "status" in changed or not entry.get("lastTransitionTime"):
+    if "lastTransitionTime" not in fields and ("status" in changed or not entry.get("lastTransitionTime")):
         changed["lastTransitionTime"] = now
     return {**entry, **changed} if changed else entry
 

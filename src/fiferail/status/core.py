@@ -17,7 +17,7 @@ from .claims import Claims
 from .conversation import Plan, Stale, read, write
 from .decide import Ground
 from .hooks import Hooks
-from .intents import applied, derive, put
+from .intents import Condition, Put, Raise, applied, derive, placed
 from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
@@ -29,7 +29,7 @@ from .stage import SHARED, Stage, Staged, contradicted
 from .strategies import APPLY, COMPARE, LOCKED, Strategy, checked
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from ..objects.tree import Json
     from .effects import Conversation
@@ -198,6 +198,10 @@ class Core:
             more = contradicted(staged, newest)
             if more or len(self.memory.settled(uid, staged.intents, newest, now)) > len(wanted):
                 wanted = [*staged.intents, *more]
+            own = self.own(opened, staged)
+            known = own.advanced(staged.seen) if own.steps and not wanted else staged.seen
+            if known is not staged.seen:
+                wanted = _on_own_writes(staged, own, known, opened.stage.shapes, wanted)
         return wanted, newest if newest is not staged.seen else None
 
     def _write(
@@ -296,7 +300,7 @@ class Core:
         own = self.own(opened, staged)
         known = own.advanced(staged.seen, tested=strategy in TESTING) if own.steps else staged.seen
         if known is not staged.seen:
-            intents = [*intents, *_beyond(staged, known, stage.shapes, {intent.path for intent in intents})]
+            intents = _on_own_writes(staged, own, known, stage.shapes, intents)
         return Plan(
             target=target, resource=resource, subresource=opened.subresource, strategy=strategy,
             ground=Ground(staged.seen, known, reads, manager, self.claimed(target)),
@@ -385,11 +389,19 @@ class Open:
         self.stage.end()
 
 
-def _beyond(staged: Staged, known: Json, shapes: Shapes, wanted: Container[Path]) -> list[Intent]:
-    """What an assignment means for own earlier writes that the object as it was passed does not show: members that are to go."""
-    found: dict[Path, Intent] = {}
-    for path in staged.log.plain:
-        value = find(staged.tree, path)
-        if isinstance(value, (dict, list)):
-            found.update({intent.path: intent for intent in derive(known, put(known, path, value), shapes) if intent.path not in wanted})
+def _on_own_writes(staged: Staged, own: flow.Own, known: Json, shapes: Shapes, intents: Sequence[Intent]) -> list[Intent]:
+    """The intents on top of own earlier writes that the object as it was passed does not show. What was assigned is wanted exactly so,
+    and what was edited member by member, or entry by entry, is wanted beside what the caller knows to be there."""
+    plain = {path for path in staged.log.plain if any(meet(path, step) for step in own.steps)}
+    assigned = {intent.path: intent.value for intent in staged.log.confirmed if isinstance(intent, Put)}
+    assigned |= {path: find(staged.tree, path) for path in plain}
+    found: dict[Path, Intent] = {
+        intent.path: intent
+        for intent in intents
+        if isinstance(intent, (Condition, Raise)) or not any(meet(intent.path, path) for path in plain)
+    }
+    for path, value in assigned.items():
+        for intent in derive(known, placed(known, path, value), shapes):
+            if path in plain or isinstance(value, (dict, list)):
+                found[intent.path] = intent
     return list(found.values())

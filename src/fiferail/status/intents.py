@@ -133,7 +133,9 @@ def says(entry: Json, fields: dict[str, Json]) -> bool:
     if get("status") != fields["status"] or get("reason") != fields["reason"] or get("message") != fields["message"]:
         return False
     newer, seen = fields.get("observedGeneration"), get("observedGeneration")
-    return bool(get("lastTransitionTime")) and (newer is None or (type(seen) is int and seen >= newer))
+    since = fields.get("lastTransitionTime")
+    same_since = since is None or since == get("lastTransitionTime")
+    return bool(get("lastTransitionTime")) and same_since and (newer is None or (type(seen) is int and seen >= newer))
 
 
 def is_number(value: Json) -> bool:

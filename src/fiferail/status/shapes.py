@@ -90,6 +90,10 @@ class Shapes(msgspec.Struct, frozen=True):
                 f"expected the key of an entry of {'.'.join(place)} to be {', '.join(wanted)}, as its schema says, got {', '.join(names)}"
             )
 
+    def without_wholes(self) -> Shapes:
+        """A copy in which no keyed list is written as one value."""
+        return msgspec.structs.replace(self, wholes=frozenset()) if self.wholes else self
+
     def whole(self, path: Path) -> Shapes:
         """A copy with a list that this session writes as one value, whoever says that it is keyed."""
         return msgspec.structs.replace(self, wholes=self.wholes | {place_of(path)})

@@ -180,7 +180,7 @@ class Stage:
         """The staged value, not recorded as read."""
         if self._next is not None:
             self._catch_up()
-        if self._log.scopes:
+        if self._log.scopes or self._sent is not None:
             self._depend(path, scope)
         return find(self.tree, path)
 
@@ -188,7 +188,7 @@ class Stage:
         """The staged value; the decision depends on it from now on, unless this session put it there itself."""
         with self._lock:
             self._catch_up()
-            if self._log.scopes:
+            if self._log.scopes or self._sent is not None:
                 self._depend(path, scope)
             own = self._is_own(path) or (look is not Look.VALUE and path in self._log.plain)
             if not own:
@@ -203,10 +203,11 @@ class Stage:
         with self._lock:
             self._about_to_write(path, scope)
             there = find(self.tree, path)
-            if there is value or same(there, value):
+            if (there is value or same(there, value)) and path not in self._log.raises:
                 self._log.confirmed.append(Put(path, value))
                 return
             self._log.overwritten(path)
+            self._log.own = {own for own in self._log.own if own[: len(path)] != path}  # a removal owned more than what comes now
             self.tree = put(self.tree, path, value)
             self._owns(path, value)
             self._log.plain.add(path)
@@ -350,6 +351,8 @@ class Stage:
             self._reads = {SHARED: dict.fromkeys(self.guards, Look.VALUE)}
             self._log = Log()
             self._order.clear()
+            self.owned.clear()
+            self.shapes = self.shapes.without_wholes()
 
     def reground(self, live: Json) -> None:
         """Put the same stage on the object as the server has it; the base was a lossy reading of that very version."""
@@ -412,7 +415,8 @@ class Stage:
 
     def _depend(self, path: Path, scope: str) -> None:
         """What another scope staged there is looked at: whoever looks stands or falls with it."""
-        others = [scopes for staged, scopes in self._log.scopes.items() if meet(staged, path)]
+        sent = self._sent.scopes if self._sent is not None else {}
+        others = [scopes for staged, scopes in (*self._log.scopes.items(), *sent.items()) if meet(staged, path)]
         looked_at = frozenset().union(*others) - {scope}
         if looked_at:
             self._log.depends[scope] = self._log.depends.get(scope, frozenset()) | looked_at

@@ -17,10 +17,11 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias, TypeVar, overload
 
 from ..errors import FiferailError
 from ..objects import conditions
-from ..objects.paths import Key, Path, Value, render
+from ..objects.paths import Key, Path, Value, index_of, render
 from ..objects.paths import parse as parse_path
 from ..objects.tree import ABSENT, Json, same, thaw
 from .reads import Look
+from .shapes import key_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -199,13 +200,18 @@ class ListView(_View, MutableSequence[Any]):
 
     def append(self, value: Any) -> None:
         """Add an entry at the end."""
-        entry = plain(value, self._path)
-        self._read_where_one_value()
-        self._edit(lambda entries: entries.append(entry))
+        self.extend([value])
 
     def extend(self, values: Iterable[Any]) -> None:
         """Add entries at the end."""
         more = plain(list(values), self._path)
+        steps = [self._step(entry) for entry in more]
+        there = self._tree()
+        if all(step is not None and index_of(there, step) is None for step in steps):
+            for step, entry in zip(steps, more, strict=True):  # one by one: what others have beside them is not looked at
+                assert step is not None
+                self._stage.put((*self._path, step), entry)
+            return
         self._read_where_one_value()
         self._edit(lambda entries: entries.extend(more))
 
@@ -258,6 +264,14 @@ class ListView(_View, MutableSequence[Any]):
         """A list of its own; counts as a read."""
         copied: list[Any] = thaw(self._read())
         return copied
+
+    def _step(self, entry: Any) -> Key | Value | None:
+        """The step to an entry that is written on its own: of a keyed list, or of a set."""
+        shapes, path = self._stage.shapes, self._path
+        names = shapes.names(path)
+        if names is not None and isinstance(entry, dict) and all(isinstance(entry.get(name), (str, int)) for name in names):
+            return key_of(entry, names)
+        return Value(entry) if shapes.is_set(path, [entry]) else None
 
     def _read_where_one_value(self) -> None:
         """A longer list is made of the one that is there: it is looked at, unless its entries are written one by one."""
