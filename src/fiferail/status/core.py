@@ -12,12 +12,13 @@ import msgspec
 
 from ..errors import Conflict, FiferailError
 from ..objects.paths import Path, find, meet, parse, render
+from ..objects.tree import ABSENT
 from . import flow, kinds, once, rerun, scopes, targets
 from .claims import Claims
 from .conversation import Plan, Stale, read, write
 from .decide import Ground
 from .hooks import Hooks
-from .intents import Condition, Put, Raise, applied, derive, placed
+from .intents import Condition, Drop, Put, Raise, applied, derive, placed
 from .lossy import Unpaired
 from .memory import Glance, Memory, glance, version
 from .outcome import Kind, Made, Outcome
@@ -401,7 +402,9 @@ def _on_own_writes(staged: Staged, own: flow.Own, known: Json, shapes: Shapes, i
         if isinstance(intent, (Condition, Raise)) or not any(meet(intent.path, path) for path in plain)
     }
     for path, value in assigned.items():
-        for intent in derive(known, placed(known, path, value), shapes):
-            if path in plain or isinstance(value, (dict, list)):
-                found[intent.path] = intent
+        derived: Sequence[Intent] = derive(known, placed(known, path, value), shapes)
+        if not derived and path in plain:  # as the caller knows it: still wanted, in case somebody has changed it since
+            derived = [Drop(path) if value is ABSENT else Put(path, value)]
+        if path in plain or isinstance(value, (dict, list)):
+            found.update({intent.path: intent for intent in derived})
     return list(found.values())
